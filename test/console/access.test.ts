@@ -148,7 +148,7 @@ const skip = process.env.TEST_ON?.includes('postgres') ? 'about the lock of SQLi
 test('a guessed login waits for no writer', { skip }, async () => {
   await using service = await testService();
   assert.ok(service.config.database.engine === 'sqlite');
-  using database = new DatabaseSync(service.config.database.file);
+  using database = new DatabaseSync(service.config.database.file, { timeout: 10_000 });
   database.exec('BEGIN IMMEDIATE');
   assert.equal((await login(service, 'x'.repeat(43))).status, 403);
 });

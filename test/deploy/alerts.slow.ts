@@ -296,7 +296,8 @@ suite('alerts of a real Prometheus', { skip: noPrograms, concurrency: 4 }, () =>
     const options = optionsOf('rows', own.path);
     const secret = await issueKey(own.path);
     const change = (statement: string) => {
-      using database = new DatabaseSync(join(own.path, 'data/pet-catalog.db'));
+      // The service may be storing counts.
+      using database = new DatabaseSync(join(own.path, 'data/pet-catalog.db'), { timeout: 10_000 });
       database.exec(statement);
     };
     {

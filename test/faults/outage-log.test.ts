@@ -35,7 +35,7 @@ suite('the log of an outage', () => {
         service.output.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
       const ofEvent = (event: string) => logged().filter((line) => line.event === event);
 
-      const blocking = new DatabaseSync(file);
+      const blocking = new DatabaseSync(file, { timeout: 10_000 });
       blocking.exec('begin immediate');
       const create = async () => {
         const answer = await fetch(`${service.url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });

@@ -33,7 +33,7 @@ test('while another process holds the lock, creates wait and are then refused, a
   const create = () => send(agent, `${service.url}/categories`, secret, { name: 'Dog' });
   const list = () => send(agent, `${service.url}/categories`, secret);
 
-  using other = new DatabaseSync(file);
+  using other = new DatabaseSync(file, { timeout: 10_000 });
   other.exec('BEGIN IMMEDIATE');
   let isRefused = false;
   const refusing = create().then((reply) => {
