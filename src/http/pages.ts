@@ -1,6 +1,6 @@
 import { methodNotAllowed, refusal } from './errors.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
-import { hasFragment } from './transport/request-head.ts';
+import { hasFragment } from './transport/request.ts';
 
 /** A page outside the API, served to GET and HEAD without a key. */
 export type PageHandler = (exchange: Exchange) => Answer | Promise<Answer>;

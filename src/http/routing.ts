@@ -4,9 +4,8 @@ import type { Events } from '../telemetry/events.ts';
 import { errorAnswer, methodNotAllowed, refusal } from './errors.ts';
 import type { Described, Operation } from './operations/operation.ts';
 import { checkQuery } from './operations/query.ts';
-import { readJson } from './transport/body.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
-import { hasFragment, readHead, URL_CHARACTERS_MAX } from './transport/request-head.ts';
+import { hasFragment, readHead, readJson, URL_CHARACTERS_MAX } from './transport/request.ts';
 
 /** Ends every exchange with one answer, also when a step throws. Synchronous unless a step returns a promise. */
 export function conclude(

@@ -38,8 +38,8 @@ test('bounds that pages name are those of the code', () => {
   const listener = (name: string) => constant('http/transport/listener.ts', name);
   const ledger = (name: string) => constant('http/transport/ledger.ts', name) / 1_024 ** 2;
   const [url, body] = [
-    constant('http/transport/request-head.ts', 'URL_CHARACTERS_MAX'),
-    constant('http/transport/body.ts', 'BODY_BYTES_MAX'),
+    constant('http/transport/request.ts', 'URL_CHARACTERS_MAX'),
+    constant('http/transport/request.ts', 'BODY_BYTES_MAX'),
   ];
   // A deadline is met at the next check.
   const within = (name: string) => Math.ceil((listener(name) + listener('checkIntervalMs')) / 1_000);

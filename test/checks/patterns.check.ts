@@ -28,7 +28,7 @@ const OF_OWNERS = [
 const ASSEMBLING = [
   'src/catalog/validate.ts',
   'src/http/docs/samples/highlight.ts',
-  'src/http/transport/body.ts',
+  'src/http/transport/request.ts',
   'src/operator/api/requests.ts',
   'src/telemetry/recent-requests.ts',
 ];

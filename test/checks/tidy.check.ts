@@ -113,7 +113,7 @@ test('no comment runs past the columns that the formatter holds code to', () => 
 const MUTABLE_AT_THE_TOP = [
   'src/catalog/validate.ts: let ajv', // loading it takes a sixth of a start
   'src/http/operations/rate-limit.ts: let lastPolicy', // most requests in a row are on one plan
-  'src/http/transport/request-head.ts: let validHost', // nearly all requests name one host
+  'src/http/transport/request.ts: let validHost', // nearly all requests name one host
   'src/stdx/time.ts: let lastFormatted', // a flood of refusals names one moment
   'src/storage/sql/keys.ts: const scopeLists', // 100,000 keys share a few sets of scopes
 ];

@@ -6,7 +6,7 @@ import type { Turns } from './event-loop-turns.ts';
 import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
 import { Input, type Reader } from './input.ts';
 import { CONNECTION_BYTES_MAX } from './ledger.ts';
-import { namesAnotherProtocol } from './request-head.ts';
+import { namesAnotherProtocol } from './request.ts';
 
 // As in the listener: an import of node:http would load its client as well.
 const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');

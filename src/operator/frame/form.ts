@@ -1,6 +1,6 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { readBytes } from '../../http/transport/body.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
+import { readBytes } from '../../http/transport/request.ts';
 import { type Form, readMultipart } from './multipart.ts';
 
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;

@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer, refusal } from '../../http/errors.ts';
-import { BODY_BYTES_MAX, readBytes } from '../../http/transport/body.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import { BODY_BYTES_MAX, readBytes } from '../../http/transport/request.ts';
 import type { TurnedTime } from '../turned-time.ts';
 import { digest } from '../verdict/note.ts';
 import { greased, holdsObject, textOf } from './grease.ts';
