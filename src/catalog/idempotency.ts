@@ -1,12 +1,8 @@
-import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { DAY_SECONDS } from '../stdx/duration.ts';
-import { invalid } from './error.ts';
-import { quote } from './validate.ts';
 
 /** The time that the outcome of work is kept for repeats of it. */
 export const IDEMPOTENCY_SECONDS = DAY_SECONDS;
-/** Printable ASCII. The IETF draft quotes the key, most clients do not; `"k"` and `k` are the same key. */
-export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -27,35 +23,6 @@ export interface OnceId {
 export interface Once<T> {
   readonly resource: T;
   readonly isReplay: boolean;
-}
-
-/** A request that asks for work, with everything that a repeat must be equal in. */
-interface IdempotentRequest {
-  readonly request: {
-    readonly method?: string | undefined;
-    readonly headers: NodeJS.Dict<string | string[]>;
-    readonly headersDistinct: NodeJS.Dict<string[]>;
-  };
-  readonly path: string;
-  readonly bodyBytes: Uint8Array;
-}
-
-/**
- * The key or token that a change comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path
- * and body byte for byte. Throws `validation_failed`.
- */
-export function onceIdOf({ request, path, bodyBytes }: IdempotentRequest, keyId: string): OnceId {
-  const header = request.headers['idempotency-key'];
-  if (header === undefined) return { keyId };
-  if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
-    throw invalid('There are several Idempotency-Key headers; send one');
-  }
-  if (!IDEMPOTENCY_KEY.test(String(header))) {
-    throw invalid(`Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters, quoted or not`);
-  }
-  const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
-  const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
-  return { keyId, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
 /** Seals the secret of an outcome that is kept with that of the token that asked for it, which is stored nowhere. */

@@ -1,6 +1,6 @@
 import { invalid } from '../catalog/error.ts';
-import { onceIdOf } from '../catalog/idempotency.ts';
 import { objectOf, validator } from '../catalog/validate.ts';
+import { onceIdOf } from '../http/operations/conditional.ts';
 import { type ApiOperation, apiOperation } from '../operator/api/operation.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
 import { type Turn, timeJson, turnTime } from './clock-turns.ts';

@@ -1,7 +1,6 @@
 import type { AnyErrorCode } from '../../catalog/error.ts';
-import { IDEMPOTENCY_KEY } from '../../catalog/idempotency.ts';
 import { STATUS_OF } from '../errors.ts';
-import { VALIDATOR } from '../operations/conditional.ts';
+import { IDEMPOTENCY_KEY, VALIDATOR } from '../operations/conditional.ts';
 import type { Described, Parameter } from '../operations/operation.ts';
 
 /** The description that contract and reference share of an API and its operations. */

@@ -1,10 +1,9 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { onceIdOf } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
-import { createdAnswer, createdOf, currentAnswer, isCurrent } from './conditional.ts';
+import { createdAnswer, createdOf, currentAnswer, isCurrent, onceIdOf } from './conditional.ts';
 import { operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
 import { findById } from './query.ts';

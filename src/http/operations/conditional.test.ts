@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
-import { createdAnswer, currentAnswer, etagOf, isCurrent } from './conditional.ts';
+import { createdAnswer, currentAnswer, etagOf, isCurrent, onceIdOf } from './conditional.ts';
 
 function asking(ifNoneMatch?: string): Exchange {
   const headers = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch };
@@ -58,4 +59,69 @@ test('the answer to a create says where the resource is, and whether it is a rep
     ...answer,
     headers: [...headers, 'Idempotency-Replayed', 'true'],
   });
+});
+
+const KEY = 'key_1';
+
+interface Sent {
+  readonly header?: string;
+  /** How often the header was sent, where that is not once. */
+  readonly all?: string[];
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: string;
+}
+
+/** As a request arrives. */
+function exchange({ header, all, method = 'POST', path = '/pets', body = '{}' }: Sent): Exchange {
+  const name = 'idempotency-key';
+  const headers = header === undefined ? {} : { [name]: header };
+  const headersDistinct = header === undefined ? {} : { [name]: all ?? [header] };
+  return { request: { method, headers, headersDistinct }, path, bodyBytes: Buffer.from(body) } as unknown as Exchange;
+}
+
+const fingerprintOf = (sent: Sent) => onceIdOf(exchange({ header: 'k', ...sent }), KEY).idempotency?.fingerprint;
+
+test('a change comes from its key, with the Idempotency-Key if there is one', () => {
+  assert.deepEqual(onceIdOf(exchange({}), KEY), { keyId: KEY });
+  const fingerprint = createHash('sha256').update('POST /pets\n{}').digest('base64url');
+  assert.deepEqual(onceIdOf(exchange({ header: 'mine' }), KEY), {
+    keyId: KEY,
+    idempotency: { key: 'mine', fingerprint },
+  });
+});
+
+test('only the quotes around a key are left out', () => {
+  for (const [header, key] of [
+    ['"mine"', 'mine'],
+    ['a"b"', 'a"b"'],
+    ['"a"b"', 'a"b'],
+    ['"', undefined],
+    ['""', undefined],
+    ['"a', undefined],
+    [' a', undefined],
+    ['a b~', 'a b~'],
+    ['a\u007f', undefined],
+    ['a\n', undefined],
+    ['a'.repeat(255), 'a'.repeat(255)],
+    ['a'.repeat(256), undefined],
+    [`"${'a'.repeat(255)}"`, 'a'.repeat(255)],
+    [`"${'a'.repeat(256)}"`, undefined],
+  ] as const) {
+    const origin = () => onceIdOf(exchange({ header }), KEY).idempotency?.key;
+    if (key !== undefined) assert.equal(origin(), key);
+    else assert.throws(origin, { code: 'validation_failed', message: /^Idempotency-Key is .*; send 1 to 255 print/ });
+  }
+});
+
+test('several headers are refused', () => {
+  const message = 'There are several Idempotency-Key headers; send one';
+  const sent = exchange({ header: 'a, b', all: ['a', 'b'] });
+  assert.throws(() => onceIdOf(sent, KEY), { code: 'validation_failed', message });
+});
+
+test('another method, path or body is another request', () => {
+  const others = [{ method: 'PATCH' }, { path: '/pets/1' }, { body: '{ }' }, { path: '/pets/1', body: '' }, {}];
+  assert.equal(new Set(others.map(fingerprintOf)).size, others.length);
+  assert.equal(fingerprintOf({}), fingerprintOf({ header: 'other' }));
 });

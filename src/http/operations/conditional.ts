@@ -1,12 +1,14 @@
 import { createHash, hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import { CatalogError } from '../../catalog/error.ts';
-import type { Once } from '../../catalog/idempotency.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
+import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import { shortened } from '../../catalog/validate.ts';
+import { quote, shortened } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
+/** Printable ASCII. The IETF draft quotes the key, most clients do not; `"k"` and `k` are the same key. */
+export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 
 /** The header of an answer with a validator, for the contract. */
 export const VALIDATOR = { ETag: 'Strong validator of the response (RFC 9110)' };
@@ -54,6 +56,24 @@ export function createdAnswer(beforeId: string, { resource, isReplay }: Once<{ r
   const headers = ['Location', `/v1${beforeId}${resource.id}`, 'ETag', etagOf(body)];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
   return { status: 201, headers, cacheControl: 'private, no-cache', body };
+}
+
+/**
+ * The key or token that a change comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path
+ * and body byte for byte. Throws `validation_failed`.
+ */
+export function onceIdOf({ request, path, bodyBytes }: Exchange, keyId: string): OnceId {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return { keyId };
+  if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
+    throw invalid('There are several Idempotency-Key headers; send one');
+  }
+  if (!IDEMPOTENCY_KEY.test(String(header))) {
+    throw invalid(`Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters, quoted or not`);
+  }
+  const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
+  const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
+  return { keyId, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
 /** `If-Match` as a precondition, compared strongly (RFC 9110, section 13.1.1); undefined without the header. */

@@ -1,8 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { onceIdOf } from '../../catalog/idempotency.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { createdAnswer, createdOf, currentAnswer, preconditionOf } from './conditional.ts';
+import { createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, readId, readIdParameter } from './query.ts';

@@ -1,8 +1,15 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { onceIdOf } from '../../catalog/idempotency.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { changedAnswer, changedOf, createdAnswer, createdOf, currentAnswer, preconditionOf } from './conditional.ts';
+import {
+  changedAnswer,
+  changedOf,
+  createdAnswer,
+  createdOf,
+  currentAnswer,
+  onceIdOf,
+  preconditionOf,
+} from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';

@@ -1,6 +1,6 @@
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { invalid } from '../../catalog/error.ts';
-import { onceIdOf, seal, unseal } from '../../catalog/idempotency.ts';
+import { seal, unseal } from '../../catalog/idempotency.ts';
 import { type KeyJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
@@ -13,7 +13,7 @@ import {
 } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
-import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
+import { etagOf, onceIdOf, preconditionOf } from '../../http/operations/conditional.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import {
   choice,
