@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createApi } from './app.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { createApi } from './routing.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
 
 const apiOf = (operations: readonly Pick<Operation, 'method' | 'path'>[]) =>

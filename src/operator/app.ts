@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
+import { conclude } from '../http/app.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
-import { conclude } from '../http/routing.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { API_BASE } from './api/operation.ts';
 import type { ConsoleOptions } from './frame/context.ts';

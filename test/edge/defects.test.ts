@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CategoryList } from '../../src/catalog/category-list.ts';
-import { createApp } from '../../src/http/app.ts';
+import { createApp, limitHeaders } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
 import type { Operation } from '../../src/http/operations/operation.ts';
-import { limitHeaders } from '../../src/http/operations/rate-limit.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { json, type TestService, testService } from '../kit/service.ts';

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { limitHeaders } from '../operations/rate-limit.ts';
+import { limitHeaders } from '../app.ts';
 import { Connection } from './connection.ts';
 import { Turns } from './event-loop-turns.ts';
 import type { Exchange, Serve } from './exchange.ts';

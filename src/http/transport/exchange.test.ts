@@ -8,7 +8,7 @@ import { recordedEvents } from '../../../test/kit/service.ts';
 import { type ApiKey, newApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Decision } from '../../limits/limiter.ts';
-import { limitHeaders } from '../operations/rate-limit.ts';
+import { limitHeaders } from '../app.ts';
 import { type Answer, Exchange, requestIds } from './exchange.ts';
 import { Ledger } from './ledger.ts';
 import { openListener } from './listener.ts';

@@ -1,8 +1,8 @@
 import { hashSecret } from '../../catalog/api-key.ts';
 import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/token.ts';
+import { createApi } from '../../http/app.ts';
 import { bearerToken, usesBearer } from '../../http/authenticate.ts';
 import { refusal } from '../../http/errors.ts';
-import { createApi } from '../../http/routing.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
 import { API_BASE } from './operation.ts';
