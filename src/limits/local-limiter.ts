@@ -24,6 +24,11 @@ export interface LocalLimiterOptions {
   readonly keysMax?: number;
 }
 
+/** A key in memory. Its state is replaced in place, which spares each request a second look-up. */
+interface Counted {
+  state: WindowState;
+}
+
 /**
  * Counts in process memory: exact while one process serves all requests. Saves what changed to storage twice a second
  * and on disposal.
@@ -31,7 +36,7 @@ export interface LocalLimiterOptions {
 export class LocalLimiter implements WindowLimiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
-  readonly #states: BoundedMap<WindowState>;
+  readonly #keys: BoundedMap<Counted>;
   readonly #reading = new Map<string, Promise<void>>();
   #changed = new Set<string>();
   #unsaved = new Set<string>();
@@ -45,26 +50,30 @@ export class LocalLimiter implements WindowLimiter {
     const { keysMax = KEYS_MAX, time } = options;
     this.#options = options;
     this.#savedOffset = offset(time.now());
-    this.#states = new BoundedMap(keysMax, (keyId) => !this.#changed.has(keyId) && !this.#unsaved.has(keyId));
+    this.#keys = new BoundedMap(keysMax, (keyId) => !this.#changed.has(keyId) && !this.#unsaved.has(keyId));
     this.#timer = time.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
   charge(key: ApiKey): Decision | Promise<Decision> {
-    const known = this.#states.get(key.id);
+    const known = this.#keys.get(key.id);
     // Start over after every wait: other calls may have counted, or evicted the key, meanwhile.
     if (!known) return this.#read(key.id).then(() => this.charge(key));
     const now = this.#options.time.now();
-    const { state, decision } = charge(known, key.limits, now);
-    if (decision.refusal) return this.#refuse(key, { state, decision, now });
-    this.#states.set(key.id, state);
+    const { state, decision } = charge(known.state, key.limits, now);
+    if (decision.refusal) {
+      // A refusal is nothing to save.
+      known.state = countRefusal(state, key.epoch, now);
+      return { ...decision, refusals: known.state.refusals };
+    }
+    known.state = state;
     this.#changed.add(key.id);
     return decision;
   }
 
   peek(key: ApiKey): Decision | Promise<Decision> {
-    const known = this.#states.get(key.id);
+    const known = this.#keys.get(key.id);
     if (!known) return this.#read(key.id).then(() => this.peek(key));
-    return look(known, key.limits, this.#options.time.now());
+    return look(known.state, key.limits, this.#options.time.now());
   }
 
   recall(key: ApiKey): Decision | Promise<Decision> {
@@ -74,20 +83,13 @@ export class LocalLimiter implements WindowLimiter {
   current(key: ApiKey, decision: Decision): Decision {
     const now = this.#options.time.now();
     if (now.unix === decision.now) return decision;
-    const known = this.#states.get(key.id);
-    return known ? look(known, key.limits, now) : later(decision, now);
+    const known = this.#keys.get(key.id);
+    return known ? look(known.state, key.limits, now) : later(decision, now);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     await this.save();
-  }
-
-  /** A refusal is nothing to save. */
-  #refuse(key: ApiKey, { state, decision, now }: { state: WindowState; decision: Decision; now: Moment }): Decision {
-    const refused = countRefusal(state, key.epoch, now);
-    this.#states.set(key.id, refused);
-    return { ...decision, refusals: refused.refusals };
   }
 
   /** Reads the state of a key, once for concurrent calls. Rejects with `unavailable`. */
@@ -102,13 +104,9 @@ export class LocalLimiter implements WindowLimiter {
   async #readState(keyId: string): Promise<void> {
     const stored = await this.#options.storage.limits.counts(keyId);
     const now = this.#options.time.now();
-    if (!stored) {
-      this.#states.set(keyId, UNUSED);
-      return;
-    }
-    const counts = capped(stored, now.unix);
+    const counts = stored && capped(stored, now.unix);
     if (counts !== stored) this.#changed.add(keyId);
-    this.#states.set(keyId, fromStorage(counts, now));
+    this.#keys.set(keyId, { state: counts ? fromStorage(counts, now) : UNUSED });
   }
 
   async #save(): Promise<void> {
@@ -128,7 +126,7 @@ export class LocalLimiter implements WindowLimiter {
     const now = offset(this.#options.time.now());
     if (now === this.#savedOffset) return;
     this.#savedOffset = now;
-    for (const [keyId, { minuteEnds }] of this.#states) if (minuteEnds > 0) this.#changed.add(keyId);
+    for (const [keyId, { state }] of this.#keys) if (state.minuteEnds > 0) this.#changed.add(keyId);
   }
 
   async #saveCounts(): Promise<void> {
@@ -141,8 +139,8 @@ export class LocalLimiter implements WindowLimiter {
       const now = this.#options.time.now();
       const counts: WindowCounts[] = [];
       for (const keyId of keyIds) {
-        const state = this.#states.get(keyId);
-        if (state) counts.push(toStorage(keyId, state, now));
+        const known = this.#keys.get(keyId);
+        if (known) counts.push(toStorage(keyId, known.state, now));
       }
       await this.#options.storage.limits.saveCounts(counts);
       // Yields, so that requests are served in between.
