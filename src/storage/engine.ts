@@ -46,16 +46,19 @@ export interface Engine {
   readonly place: string;
   /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
-  /** Takes a lock until the transaction ends: one holder at a time, in all processes. */
-  lock(trx: Transaction, what: Lock): Promise<void>;
+  /**
+   * Takes a lock until the transaction ends: one holder at a time, in all processes. Absent where the begin of a
+   * transaction takes the only one.
+   */
+  lock?(trx: Transaction, what: Lock): Promise<void>;
   /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
   startLarge?(): void;
   /** The connection for reads beside a large transaction; undefined while there is none. */
   reader?(): Connection | undefined;
   /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge(trx: Transaction): Promise<void>;
+  finishLarge?(trx: Transaction): Promise<void>;
   /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */
-  announce(trx: Transaction): Promise<void>;
+  announce?(trx: Transaction): Promise<void>;
   /** Every row of a table in no particular order, a thousand at a time. */
   readAll(trx: Transaction, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */

@@ -133,7 +133,7 @@ test('a migration waits for a writer that is under way, and neither blocks the o
   const { db, lock } = await openEngine(database.address, { patient: true });
   await undo(database.address);
   const upgrade = await db.transaction(async (trx) => {
-    await lock(trx, 'writers');
+    await lock?.(trx, 'writers');
     await trx.run(sql`lock table bans in row exclusive mode`);
     const opened = openEngine(database.address);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

@@ -53,7 +53,7 @@ const NO_TABLE = new Set<unknown>([1, '42P01']);
  */
 export async function migrate(
   db: Database,
-  { int64, purpose, lock }: { int64: Int64; purpose: Purpose; lock: Engine['lock'] },
+  { int64, purpose, lock }: { int64: Int64; purpose: Purpose; lock?: Engine['lock'] },
 ): Promise<void> {
   const applied = await appliedMigrations(db).catch((error) => {
     if (NO_TABLE.has(error.errcode ?? error.code)) return [];
@@ -71,7 +71,7 @@ export async function migrate(
   for (const [, load] of pending) await load();
   await db.transaction(async (trx) => {
     // Instances write meanwhile: one that has the lock of a table could wait for another that this has.
-    await lock(trx, 'writers');
+    await lock?.(trx, 'writers');
     // Named and filled as by Kysely, the library of earlier releases: this one reads their table, and they read it.
     await trx.run(sql`
       create table if not exists kysely_migration (

@@ -74,7 +74,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
   opened.defer(() => target.db.close());
   try {
     return await target.db.transaction(async (into) => {
-      await target.lock(into, 'writers');
+      await target.lock?.(into, 'writers');
       await assertEmpty(into, to);
       const copied = await copy(source, { into, onProgress });
       const total = copied.reduce((sum, { rows }) => sum + rows, 0);
@@ -113,7 +113,7 @@ async function copy(
   { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },
 ): Promise<TransferredTable[]> {
   return source.db.transaction(async (from) => {
-    await source.lock(from, 'writers');
+    await source.lock?.(from, 'writers');
     let total = 0;
     for (const table of TABLES) {
       total += (await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`)).count;

@@ -63,9 +63,6 @@ export class SimulatedDatabase implements Disposable {
       db,
       place: 'the simulated database',
       classify,
-      // BEGIN IMMEDIATE has already taken it.
-      lock: async () => {},
-      finishLarge: async () => {},
       announce: async () => db.announce(),
       size: async () => ({ databaseBytes: 0, logBytes: 0, diskFreeBytes: Number.NaN }),
       readAll: () => {

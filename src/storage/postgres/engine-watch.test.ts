@@ -23,7 +23,7 @@ async function watched(t: TestContext) {
     seen,
     stop,
     run,
-    announce: () => engine.db.transaction((trx) => engine.announce(trx)),
+    announce: () => engine.db.transaction(async (trx) => engine.announce?.(trx)),
     notify: () => run(`notify pet_catalog, 'other'`),
     feeds: async () => (await run(`select pid ${FEEDS}`)).length,
     tick: (ms: number) => t.mock.timers.tick(ms),

@@ -69,8 +69,6 @@ export async function openPostgres(
     place: withoutPassword(url),
     classify,
     lock,
-    // The server writes, so nothing here blocks the event loop.
-    finishLarge: async () => {},
     announce: async (trx) => {
       await trx.all(sql`select pg_notify('pet_catalog', ${origin})`);
     },

@@ -171,7 +171,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
-      await this.transactions.engine.finishLarge(trx);
+      await this.transactions.engine.finishLarge?.(trx);
     });
   }
 
@@ -202,7 +202,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     if (rows.length > 0) {
       await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
       await insertRows(trx, rows);
-      await this.transactions.engine.announce(trx);
+      await this.transactions.engine.announce?.(trx);
     }
     return outcomes;
   }

@@ -79,7 +79,7 @@ export class Transactions {
    */
   transact<T>(work: (trx: Transaction) => Promise<T>, lock: Lock = 'writers'): Promise<T> {
     return this.transactUnlocked(async (trx) => {
-      await this.engine.lock(trx, lock);
+      await this.engine.lock?.(trx, lock);
       return work(trx);
     });
   }
@@ -156,7 +156,7 @@ export class Transactions {
     const [raised] = await trx.all<{ version: number }>(
       sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,
     );
-    await this.engine.announce(trx);
+    await this.engine.announce?.(trx);
     return raised?.version ?? 0;
   }
 

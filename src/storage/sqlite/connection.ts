@@ -1,6 +1,10 @@
 import { type Stats, statSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import type { Connection, Database, Statement, Transaction } from '../engine.ts';
 import { IN_MEMORY } from './disk.ts';
+import type { Reader } from './open-to-read.ts';
 import { openChecked } from './open-to-write.ts';
 import { inspectLog } from './wal.ts';
 
@@ -8,6 +12,18 @@ const STATEMENTS_MAX = 100;
 const REOPEN_INTERVAL_MS = 1_000;
 /** SQLITE_IOERR_FSYNC (sqlite.org/rescode.html). */
 const FSYNC_FAILED = 1034;
+/** SQLite's own default. */
+const AUTOCHECKPOINT_PAGES = 1_000;
+/** About what SQLite itself lets the log grow to before a commit checkpoints it. */
+const LARGE_BYTES = 4 * 1024 * 1024;
+
+/** A text instead of a file, so that the packed service needs no second entry. */
+const CHECKPOINT = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(require('node:worker_threads').workerData);
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  database.close();
+`;
 
 /** A statement that is compiled once. Running it throws `LogNotSynced`, or SQLite's error. */
 export interface PreparedStatement {
@@ -169,4 +185,133 @@ export class SqliteConnection {
 
 function isSame(one: Stats | undefined, other: Stats | undefined): boolean {
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+}
+
+/** Statements in a transaction, or beside one on a connection of its own. */
+function statementsOn(connection: SqliteConnection): Transaction {
+  return {
+    isTransaction: true,
+    all: async <Row>({ sql, values }: Statement) => connection.prepare(sql).all(values) as Row[],
+    run: async ({ sql, values }) => connection.prepare(sql).run(values),
+  };
+}
+
+/** One connection to a file: a transaction has it to itself from its begin to its end, and everything else waits. */
+export class SqliteDatabase implements Database {
+  readonly #connection: SqliteConnection;
+  readonly #file: string;
+  /** The options that the file was opened with if it is only read. */
+  readonly #opened: Reader | undefined;
+  readonly #inTransaction: Transaction;
+  /** Fulfilled when the transaction under way has ended. */
+  #underWay: Promise<void> | undefined;
+  /** A second connection, opened for the first large transaction: the first one is busy until its end. */
+  #second: SqliteConnection | undefined;
+  /** The connection for reads beside a large transaction. */
+  reader: Connection | undefined;
+  #isLarge = false;
+  #checkpointing = Promise.resolve();
+
+  constructor(connection: SqliteConnection, { file, reader }: { file: string; reader: Reader | undefined }) {
+    this.#connection = connection;
+    this.#file = file;
+    this.#opened = reader;
+    this.#inTransaction = statementsOn(connection);
+  }
+
+  async all<Row>(statement: Statement): Promise<Row[]> {
+    while (this.#underWay) await this.#underWay;
+    return this.#inTransaction.all(statement);
+  }
+
+  async run(statement: Statement): Promise<number> {
+    while (this.#underWay) await this.#underWay;
+    return this.#inTransaction.run(statement);
+  }
+
+  /** Takes the write lock when it begins, where a retry is easy, instead of midway. Every one sees a snapshot. */
+  async transaction<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+    while (this.#underWay) await this.#underWay;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#underWay = promise;
+    try {
+      if (!this.#opened) this.#connection.assertWritable();
+      this.#connection.prepare(this.#opened ? 'begin' : 'begin immediate').run([]);
+      const result = await work(this.#inTransaction);
+      this.#commit();
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    } finally {
+      this.#underWay = undefined;
+      resolve();
+    }
+  }
+
+  startLarge(): void {
+    if (this.#file === IN_MEMORY) return;
+    if (!this.#second) {
+      this.#second = new SqliteConnection(this.#file, openChecked(this.#file));
+      this.#second.waitNoMore();
+    }
+    this.reader = statementsOn(this.#second);
+  }
+
+  /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
+  async finishLarge(): Promise<void> {
+    await this.#checkpointing;
+    this.#isLarge = await syncLargeLog(this.#file);
+    if (this.#isLarge) this.#checkpointEvery(0);
+  }
+
+  async close(): Promise<void> {
+    await this.#checkpointing;
+    this.#second?.close();
+    this.#connection.close();
+    this.#opened?.[Symbol.dispose]();
+  }
+
+  #commit(): void {
+    this.#connection.prepare('commit').run([]);
+    this.#connection.assertKept();
+    this.reader = undefined;
+    if (!this.#isLarge) return;
+    this.#isLarge = false;
+    this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
+  }
+
+  /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
+  #rollback(): void {
+    if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
+    this.#isLarge = false;
+    this.reader = undefined;
+    if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
+  }
+
+  #checkpointEvery(pages: number): void {
+    this.#connection.prepare(`PRAGMA wal_autocheckpoint = ${pages}`).all([]);
+  }
+}
+
+/**
+ * Writes the log of a database to the disk without holding up the event loop, if it is large, so that the commit that
+ * follows has little left to write. Returns whether it is.
+ */
+async function syncLargeLog(databaseFile: string): Promise<boolean> {
+  const file = `${databaseFile}-wal`;
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  if (size < LARGE_BYTES) return false;
+  await using log = await open(file, 'r+');
+  await log.datasync();
+  return true;
+}
+
+/** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */
+function checkpointInThread(databaseFile: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const thread = new Worker(CHECKPOINT, { eval: true, workerData: databaseFile });
+  thread.on('error', () => {});
+  thread.on('exit', () => resolve());
+  return promise;
 }
