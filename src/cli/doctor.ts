@@ -72,9 +72,10 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
 /** Checks everything that a service with these settings depends on. */
 export async function examine(config: Config): Promise<Finding[]> {
   const { inspectDatabase } = await import('../storage/doctor.ts');
+  const findings = [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config))];
+  if (!config.redis) return findings;
   const { inspectRedis } = await import('../limits/redis/doctor.ts');
-  const redis = config.redis ? await inspectRedis(config.redis.url) : [];
-  return [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config)), ...redis];
+  return [...findings, ...(await inspectRedis(config.redis.url))];
 }
 
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */

@@ -2,7 +2,6 @@ import { Command, type CommanderError, Help } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
 import { LimiterNotOpened } from '../limits/limiter.ts';
-import { ServiceNotStarted } from '../service.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
@@ -32,7 +31,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 ];
 
 /** An error whose message says why a command could not begin. */
-const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
+const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened];
 
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {

@@ -10,7 +10,7 @@ import {
   withoutPassword,
 } from '../config.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
-import { type OpenedService, openService } from '../service.ts';
+import { type OpenedService, openService, ServiceNotStarted } from '../service.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
@@ -87,6 +87,8 @@ async function serve(
       async prepare(storage, now) {
         if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
       },
+    }).catch((error: unknown) => {
+      throw error instanceof ServiceNotStarted ? new UsageError(error.message, 1) : error;
     });
     if (!opened) return close();
     const { service } = opened;

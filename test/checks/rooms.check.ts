@@ -150,6 +150,18 @@ test('the arithmetic of the limits knows counts, the plan, moments and durations
   ]);
 });
 
+test('a command that works on the database or on settings loads nothing that serves HTTP', () => {
+  const commands = ['keys', 'usage', 'categories', 'database', 'doctor'].map((name) => `src/cli/${name}.ts`);
+  const loaded = new Set(['src/main.ts', ...commands]);
+  // A set yields what is added while it is read.
+  for (const file of loaded) for (const next of loadedBy(file)) loaded.add(next);
+  assert.ok(loaded.size >= 50, `only ${loaded.size} modules`);
+  assert.deepEqual(
+    [...loaded].filter((file) => /^src\/(http|operator|service\.ts)/.test(file)),
+    [],
+  );
+});
+
 test('the service imports only types from development dependencies', () => {
   const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
   const run = production.flatMap((file) =>
@@ -228,6 +240,13 @@ function importsOf(file: string): string[] {
     if (!target.startsWith('.')) return target;
     return `src:${posix.relative('src', posix.join(posix.dirname(file), target))}`;
   });
+}
+
+/** Files of ours that the start of a file loads: not for types alone, nor by a later `import()`. */
+function loadedBy(file: string): string[] {
+  return [...read(file).matchAll(/^import (?!type )[^'";]*['"](\.[^'"]+)['"]/gm)].map(([, target = '']) =>
+    posix.join(posix.dirname(file), target),
+  );
 }
 
 /** A prefix allows files of ours by their path, with or without the ending, and packages by name. */
