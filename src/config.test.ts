@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../test/kit/service.ts';
-import { type Config, type ConfigMistakes, readConfig } from './config.ts';
+import { type Config, type ConfigMistakes, findIneffective, readConfig } from './config.ts';
 
 type Settings = Readonly<Record<string, string>>;
 const configOf = (env: Settings) => readConfig({ flags: {}, env, file: {} });
@@ -236,5 +236,17 @@ test('flags come before the environment, that before `.env`, and in each a value
     'the environment',
     '.env',
     `the file ${path}`,
+  ]);
+});
+
+test('a former setting is told once, and a name in `.env` that is two letters off, but not three', () => {
+  const file = { THREADS: '4', THREADS_FILE: 'x', REDIS_URL_FILE: 'x', LOG_LEVAL: 'x', LOG_LEVASX: 'x', HOSTS: 'x' };
+  assert.deepEqual(findIneffective({ flags: {}, env: { LOG_LEVAL: 'x' }, file }), [
+    { finding: 'THREADS has no effect since 0.2.0; start more instances (from .env)', advice: 'remove it' },
+    {
+      finding: 'LOG_LEVAL is no setting; is LOG_LEVEL meant? (from .env)',
+      advice: 'rename it to LOG_LEVEL, or remove it',
+    },
+    { finding: 'HOSTS is no setting; is HOST meant? (from .env)', advice: 'rename it to HOST, or remove it' },
   ]);
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS } from './catalog/api-key.ts';
+import { editDistance } from './catalog/nearest-name.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
@@ -7,6 +8,8 @@ import { ACCESS_LOGS } from './telemetry/events.ts';
 const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
+/** The number of letters that a name in `.env` may be from a setting's to be taken for a slip of the pen. */
+const SLIP_LETTERS_MAX = 2;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting by its environment variable, with its default and description. */
@@ -59,6 +62,9 @@ export const SETTINGS = {
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
+
+/** Settings of earlier releases: since when they have no effect, and what to do instead. */
+export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
 
 /** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
 const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
@@ -210,6 +216,32 @@ export function findValue(
     }
   }
   return undefined;
+}
+
+/** A name that is set and has no effect, in a sentence, and what `doctor` advises. */
+export interface IneffectiveSetting {
+  readonly finding: string;
+  readonly advice: string;
+}
+
+/** Lists the former settings that are still set, and the names in `.env` that are nearly those of settings. */
+export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
+  const former = Object.entries(FORMER_SETTINGS).flatMap(([name, { since, instead }]) => {
+    const found = findValue(name, sources, []);
+    if (!found) return [];
+    return [{ finding: `${name} has no effect since ${since}; ${instead} (from ${found.from})`, advice: 'remove it' }];
+  });
+  const known = new Set(
+    [...Object.keys(SETTINGS), ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]),
+  );
+  const slips = Object.keys(sources.file).flatMap((name) => {
+    if (known.has(name)) return [];
+    const meant = [...known].find((setting) => editDistance(name.toUpperCase(), setting) <= SLIP_LETTERS_MAX);
+    if (!meant) return [];
+    const finding = `${name} is no setting; is ${meant} meant? (from .env)`;
+    return [{ finding, advice: `rename it to ${meant}, or remove it` }];
+  });
+  return [...former, ...slips];
 }
 
 /**

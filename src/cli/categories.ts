@@ -11,8 +11,7 @@ import {
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
-import { type Invocation, UsageError, withSettings } from './invocation.ts';
-import { table } from './table.ts';
+import { type Invocation, table, UsageError, withSettings } from './invocation.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';

@@ -2,10 +2,9 @@ import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
-import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
+import { type Config, type ConfigSources, FORMER_SETTINGS, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import type { Events } from '../telemetry/events.ts';
-import { FORMER_SETTINGS } from './misused-settings.ts';
 
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -99,4 +98,25 @@ export function readDuration(text: string, option: string, { min = 0 } = {}): nu
   if (seconds === undefined || seconds < min)
     throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
   return seconds;
+}
+
+/** Formats rows under headings, in columns as wide as their longest cell. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [headings, ...rows.map((row) => row.map(onOneLine))];
+  const widths = headings.map((_, column) =>
+    all.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Client data may hold line breaks and control characters, which must not reach the terminal. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
   type Config,
+  ConfigMistakes,
   type FoundSetting,
   findConfig,
+  findIneffective,
   readServiceConfig,
   SETTINGS,
   type SettingName,
@@ -16,10 +18,10 @@ import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { assertNoneBesideEphemeral, findIneffective } from './misused-settings.ts';
 import { noteOperator } from './operator-note.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
+const NEVER_BESIDE_EPHEMERAL: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);
 
 interface ServeFlags {
   readonly bootstrap?: true;
@@ -57,6 +59,16 @@ async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralD
   assertNoneBesideEphemeral(found);
   const { claimEphemeral } = await import('../storage/sqlite/ephemeral.ts');
   return claimEphemeral();
+}
+
+/** Throws `ConfigMistakes` if settings name a database beside `--ephemeral`. */
+export function assertNoneBesideEphemeral(found: readonly FoundSetting[]): void {
+  const mistakes = found
+    .filter(({ name, value, from }) => NEVER_BESIDE_EPHEMERAL.has(name) && value !== '' && from !== 'default')
+    .map(
+      ({ name, from }) => `${name}: it must not be set with --ephemeral, whose database is a new one (from ${from})`,
+    );
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
 }
 
 function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {
