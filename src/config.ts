@@ -83,7 +83,7 @@ export interface ConfigSources {
   readonly file: Readonly<Record<string, string | undefined>>;
 }
 
-/** A setting's raw value and source, before validation. */
+/** A setting's value and source, before validation. */
 export interface FoundSetting {
   readonly name: SettingName;
   readonly value: string;
@@ -100,25 +100,15 @@ export class ConfigMistakes extends Error {
   }
 }
 
-/** Parses and validates the settings. Throws `ConfigMistakes` with all mistakes at once. */
-export function readConfig(sources: ConfigSources): Config {
-  const mistakes: string[] = [];
-  return settled(parseConfig(sources, mistakes), mistakes);
-}
-
 /**
- * The same as `serve` judges them. Other commands may be given the address of a PostgreSQL beside the settings of a
- * service that has none.
+ * Parses and validates the settings. Throws `ConfigMistakes` with all mistakes at once. `forService`: as `serve` judges
+ * them; other commands may be given the address of a PostgreSQL beside the settings of a service that has none.
  */
-export function readServiceConfig(sources: ConfigSources): Config {
+export function readConfig(sources: ConfigSources, { forService = false } = {}): Config {
   const mistakes: string[] = [];
   const config = parseConfig(sources, mistakes);
-  if (config.backups && config.database?.engine === 'postgres')
+  if (forService && config.backups && config.database?.engine === 'postgres')
     mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
-  return settled(config, mistakes);
-}
-
-function settled(config: Config, mistakes: readonly string[]): Config {
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }
@@ -141,30 +131,30 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     port: read('PORT', wholeNumber(0, 65_535)),
     operatorHost: read('OPERATOR_HOST', nonEmpty),
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
-    operatorHosts: read('OPERATOR_HOSTS', hostNames),
+    operatorHosts: read('OPERATOR_HOSTS', listOf('names such as ops.example, without scheme and port', isHostName)),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
     rehearsal: read('REHEARSAL', oneOf(['off', 'on'])) === 'on',
     defects: read('DEFECT', (text) => (text === '' ? [] : text.split(','))),
     database: read('DATABASE_URL', databaseUrl),
-    redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
-    productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
-    stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
+    redis: together(
+      read('REDIS_URL', optional(redisUrl)),
+      read('INSTANCES', optional(wholeNumber(1, INSTANCES_MAX))),
+      mistakes,
+    ),
+    productionBaseUrl: read('PRODUCTION_BASE_URL', optional(baseUrl)),
+    stagingBaseUrl: read('STAGING_BASE_URL', optional(baseUrl)),
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
     categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
-    backups: backups(
-      read('BACKUP_DIR', (path) => path),
-      { everySeconds: read('BACKUP_EVERY', interval), keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)) },
-    ),
-    corsOrigins: read('CORS_ORIGINS', origins),
-    securityContact: read('SECURITY_CONTACT', contact),
+    backups: backups(read('BACKUP_DIR', asIs), {
+      everySeconds: read('BACKUP_EVERY', interval),
+      keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
+    }),
+    corsOrigins: read('CORS_ORIGINS', listOf('origins such as https://shop.example', isOrigin)),
+    securityContact: read('SECURITY_CONTACT', optional(contact)),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
-    tls: pair(
-      read('TLS_CERT_FILE', (path) => path),
-      read('TLS_KEY_FILE', (path) => path),
-      mistakes,
-    ),
+    tls: pair(read('TLS_CERT_FILE', asIs), read('TLS_KEY_FILE', asIs), mistakes),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
   if (config.rehearsal) refuseRehearsal(config, mistakes);
@@ -172,12 +162,15 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
   return config;
 }
 
-/** Lists every setting with its effective value and source. Throws `ConfigMistakes` if a file cannot be read. */
+/**
+ * Lists every setting with its source and its effective value, of which secrets are masked. Throws `ConfigMistakes` if
+ * a file cannot be read.
+ */
 export function findConfig(sources: ConfigSources): FoundSetting[] {
   const mistakes: string[] = [];
   const found = findSettings(sources, mistakes);
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
-  return found;
+  return found.map((setting) => ({ ...setting, value: withoutPassword(setting.value) }));
 }
 
 function findSettings(sources: ConfigSources, mistakes: string[]): FoundSetting[] {
@@ -258,6 +251,15 @@ function present(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 
+function asIs(text: string): string {
+  return text;
+}
+
+/** Reads an empty text as undefined. */
+function optional<T>(parse: (text: string) => T): (text: string) => T | undefined {
+  return (text) => (text === '' ? undefined : parse(text));
+}
+
 function nonEmpty(text: string): string {
   if (text.trim() === '') throw new Error('it must be an address');
   return text;
@@ -311,8 +313,7 @@ export function databaseUrl(text: string): DatabaseAddress {
   return { engine: 'postgres', url: text };
 }
 
-function redisUrl(text: string): string | undefined {
-  if (text === '') return undefined;
+function redisUrl(text: string): string {
   const form = 'redis://:PASSWORD@HOST:PORT/NUMBER';
   if (!/^rediss?:\/\//.test(text)) throw new Error(`it must be ${form}, or rediss:// for TLS`);
   const { username, password, pathname } = parseAddress(text, form);
@@ -339,10 +340,6 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function instances(text: string): number | undefined {
-  return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
-}
-
 function pair(certFile: string, keyFile: string, mistakes: string[]) {
   if (certFile && keyFile) return { certFile, keyFile };
   if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
@@ -363,23 +360,24 @@ function refuseRehearsal({ environment, redis }: Config, mistakes: string[]): vo
   if (redis) mistakes.push('REHEARSAL: it must be off with REDIS_URL, because one instance alone can rehearse');
 }
 
-function origins(text: string): string[] {
-  const named = text.split(',').map((origin) => origin.trim());
-  const wrong = named.find((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin);
-  if (wrong !== undefined) throw new Error('it must be origins such as https://shop.example, separated by commas');
-  return named.filter((origin) => origin !== '');
+function listOf(about: string, isMember: (text: string) => boolean): (text: string) => string[] {
+  return (text) => {
+    const members = text.split(',').map((member) => member.trim());
+    const named = members.filter((member) => member !== '');
+    if (!named.every(isMember)) throw new Error(`it must be ${about}, separated by commas`);
+    return named;
+  };
 }
 
-function hostNames(text: string): string[] {
-  const names = text.split(',').map((name) => name.trim());
-  if (names.some((name) => !/^[\w.-]*$/.test(name))) {
-    throw new Error('it must be names such as ops.example, without scheme and port, separated by commas');
-  }
-  return names.filter((name) => name !== '');
+function isHostName(text: string): boolean {
+  return /^[\w.-]+$/.test(text);
 }
 
-function contact(text: string): string | undefined {
-  if (text === '') return undefined;
+function isOrigin(text: string): boolean {
+  return text === '*' || URL.parse(text)?.origin === text;
+}
+
+function contact(text: string): string {
   const uri = /^[^\s@:/]+@[^\s@:/]+\.[^\s@:/]+$/.test(text) ? `mailto:${text}` : text;
   const { protocol, pathname } = URL.parse(uri) ?? {};
   const isContact = protocol === 'https:' || (protocol === 'mailto:' && /^[^@]+@[^@]+$/.test(pathname ?? ''));
@@ -387,8 +385,7 @@ function contact(text: string): string | undefined {
   return uri;
 }
 
-function baseUrl(text: string): string | undefined {
-  if (text === '') return undefined;
+function baseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:\/\/[^?#]+\/v1\/?$/i.test(text)) {
     throw new Error('it must be an http or https address that ends in /v1');
   }

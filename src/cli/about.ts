@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { findConfig, readServiceConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
+import { findConfig, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
@@ -16,12 +16,9 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
   withSettings(program.command('config').description('Show the settings in force, and where each came from'), names)
     .option('--json', 'print JSON')
     .action((_options: unknown, self: Command) => {
-      const sourcesFound = sources(self, invocation);
-      readServiceConfig(sourcesFound);
-      const found = findConfig(sourcesFound).map((setting) => ({
-        ...setting,
-        value: withoutPassword(setting.value),
-      }));
+      const given = sources(self, invocation);
+      readConfig(given, { forService: true });
+      const found = findConfig(given);
       const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
       invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(found) : lines.join('\n'));
       invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);

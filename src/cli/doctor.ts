@@ -7,7 +7,7 @@ import {
   type ConfigSources,
   type DatabaseAddress,
   findIneffective,
-  readServiceConfig,
+  readConfig,
   SETTINGS,
   type SettingName,
 } from '../config.ts';
@@ -102,7 +102,7 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
   try {
     const found = readSources();
     for (const each of findIneffective(found)) ineffective.push(warning('settings', each.finding, each.advice));
-    const config = readServiceConfig(found);
+    const config = readConfig(found, { forService: true });
     if (config.defects.length > 0) (await import('../rehearsal/defects/defects.ts')).defectsNamed(config.defects);
     return [...(await examine(config)), ...ineffective];
   } catch (error) {

@@ -6,10 +6,9 @@ import {
   type FoundSetting,
   findConfig,
   findIneffective,
-  readServiceConfig,
+  readConfig,
   SETTINGS,
   type SettingName,
-  withoutPassword,
 } from '../config.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type OpenedService, openService, ServiceNotStarted } from '../service.ts';
@@ -42,7 +41,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
       const given = sources(self, invocation);
-      const config = readServiceConfig(given);
+      const config = readConfig(given, { forService: true });
       if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
       const found = findConfig(given);
       for (const { finding } of findIneffective(given)) invocation.tell(`pet-catalog: ${finding}`);
@@ -74,8 +73,7 @@ export function assertNoneBesideEphemeral(found: readonly FoundSetting[]): void 
 function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {
   return found.map(({ name, value, from }) => {
     const { about, default: usual } = SETTINGS[name];
-    if (!ephemeral || name !== 'DATABASE_URL')
-      return { name, value: withoutPassword(value), from, isDefault: value === usual, about };
+    if (!ephemeral || name !== 'DATABASE_URL') return { name, value, from, isDefault: value === usual, about };
     return { name, value: `sqlite:${ephemeral.database.file}`, from: '--ephemeral', isDefault: false, about };
   });
 }
