@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { untilTrue } from '../../test/kit/clock.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import { runCommand } from './program.ts';
-import { assertNoneBesideEphemeral } from './serve.ts';
 
 test('the checks of the console run in a thread of their own', async () => {
   using folder = temporaryFolder();
@@ -40,12 +39,4 @@ test('the checks of the console run in a thread of their own', async () => {
     stop.abort(143);
     assert.equal(await ended, 0);
   }
-});
-
-test('an empty address beside --ephemeral names no database', () => {
-  assertNoneBesideEphemeral([
-    { name: 'REDIS_URL', value: '', from: 'the file x' },
-    { name: 'DATABASE_URL', value: 'sqlite:x.db', from: 'default' },
-    { name: 'PORT', value: '1', from: '--port' },
-  ]);
 });

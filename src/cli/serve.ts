@@ -55,19 +55,14 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
 
 /** Makes the database of `--ephemeral`, and claims it. Throws `ConfigMistakes` if the settings name another one. */
 async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralDatabase> {
-  assertNoneBesideEphemeral(found);
-  const { claimEphemeral } = await import('../storage/sqlite/ephemeral.ts');
-  return claimEphemeral();
-}
-
-/** Throws `ConfigMistakes` if settings name a database beside `--ephemeral`. */
-export function assertNoneBesideEphemeral(found: readonly FoundSetting[]): void {
   const mistakes = found
     .filter(({ name, value, from }) => NEVER_BESIDE_EPHEMERAL.has(name) && value !== '' && from !== 'default')
     .map(
       ({ name, from }) => `${name}: it must not be set with --ephemeral, whose database is a new one (from ${from})`,
     );
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  const { claimEphemeral } = await import('../storage/sqlite/ephemeral.ts');
+  return claimEphemeral();
 }
 
 function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {

@@ -93,6 +93,15 @@ test('an ephemeral service takes no other database, and no Redis', async () => {
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
+test('an empty address beside --ephemeral names no database', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'redis-url');
+  writeFileSync(file, '');
+  const env = { REDIS_URL_FILE: file };
+  await using service = await serveProcess(['--ephemeral', '--port', '0'], { cwd: folder.path, env });
+  assert.equal((await fetch(`${service.url}/pets`)).status, 401);
+});
+
 test('a service that is not in rehearsal tells commands so', async () => {
   using folder = temporaryFolder();
   await using service = await serveProcess(['--ephemeral', '--port', '0'], { cwd: folder.path });
