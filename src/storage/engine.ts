@@ -37,6 +37,12 @@ export interface Database extends Connection {
    * sees the database as it was at the first one.
    */
   transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T>;
+  /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
+  startLarge?(): void;
+  /** The connection for reads beside a large transaction; undefined while there is none. */
+  readonly reader?: Connection | undefined;
+  /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
+  finishLarge?(trx: Transaction): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -51,12 +57,6 @@ export interface Engine {
    * transaction takes the only one.
    */
   lock?(trx: Transaction, what: Lock): Promise<void>;
-  /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
-  startLarge?(): void;
-  /** The connection for reads beside a large transaction; undefined while there is none. */
-  reader?(): Connection | undefined;
-  /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge?(trx: Transaction): Promise<void>;
   /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */
   announce?(trx: Transaction): Promise<void>;
   /** Every row of a table in no particular order, a thousand at a time. */

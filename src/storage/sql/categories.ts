@@ -155,7 +155,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
     return this.transactions.change('new-categories', async (trx) => {
-      this.transactions.engine.startLarge?.();
+      this.transactions.engine.db.startLarge?.();
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
@@ -171,7 +171,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
-      await this.transactions.engine.finishLarge?.(trx);
+      await this.transactions.engine.db.finishLarge?.(trx);
     });
   }
 

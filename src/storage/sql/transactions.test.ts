@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
-import type { Engine, Failure } from '../engine.ts';
+import type { Database, Engine, Failure } from '../engine.ts';
 import { openEngine } from '../open.ts';
 import { insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -323,34 +325,35 @@ test('a change of this process is followed before it is told, and not again by t
 });
 
 test('reads run beside a large transaction on the connection for them', async () => {
-  await using other = await openBench();
-  const asked: string[] = [];
-  let isLarge = false;
-  await using bench = await openBench({
-    reader: () => (isLarge ? other.sqlite.db : undefined),
-    startLarge: () => {
-      asked.push('start');
-      isLarge = true;
-    },
-    finishLarge: async () => void asked.push('finish'),
-  });
-  const { transactions, sqlite } = bench;
+  using folder = temporaryFolder();
+  const engine = await openEngine({ engine: 'sqlite', file: join(folder.path, 'test.db') });
+  await using transactions = new Transactions(engine, new VirtualTime(0).process());
   const dbOf = () => transactions.read(async (db) => db);
-  assert.equal(await dbOf(), sqlite.db);
-  await transactions.transact(async (trx) => {
-    transactions.engine.startLarge?.();
-    assert.equal(await dbOf(), other.sqlite.db);
-    await transactions.engine.finishLarge?.(trx);
+  assert.equal(await dbOf(), engine.db);
+  const beside = await transactions.transact(async () => {
+    engine.db.startLarge?.();
+    return dbOf();
   });
-  assert.deepEqual(asked, ['start', 'finish']);
+  assert.notEqual(beside, engine.db);
+  assert.equal(await dbOf(), engine.db);
 });
 
 test('work needs no events, and no connection beside it', async () => {
   for (const events of [undefined, { rowDamaged: () => {} }]) {
     const time = new VirtualTime(0);
-    const { reader: _, startLarge: __, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+    const { db, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+    const bare: Database = {
+      all: (statement) => db.all(statement),
+      run: (statement) => db.run(statement),
+      transaction: (work) => db.transaction(work),
+      close: () => db.close(),
+    };
     await using transactions = new Transactions(
-      { ...engine, classify: (error) => (error instanceof DatabaseError ? error.failure : engine.classify(error)) },
+      {
+        ...engine,
+        db: bare,
+        classify: (error) => (error instanceof DatabaseError ? error.failure : engine.classify(error)),
+      },
       time.process(),
       events,
     );
@@ -360,7 +363,7 @@ test('work needs no events, and no connection beside it', async () => {
     await assert.rejects(failed, { code: 'unavailable' });
     assert.equal(transactions.isWriteFailing, true);
     const work = async () => {
-      transactions.engine.startLarge?.();
+      transactions.engine.db.startLarge?.();
       return 'done';
     };
     assert.equal(await transactions.batch(work), 'done');

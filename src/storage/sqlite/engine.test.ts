@@ -130,9 +130,9 @@ test('after a large transaction that failed the log is moved into the file as be
   const pages = async (on: Connection) =>
     (await on.all<{ wal_autocheckpoint: number }>(sql`PRAGMA wal_autocheckpoint`))[0]?.wal_autocheckpoint;
   const large = engine.db.transaction(async (trx) => {
-    engine.startLarge?.();
+    engine.db.startLarge?.();
     await trx.run(sql`create table large as select zeroblob(9000000) as content`);
-    await engine.finishLarge?.(trx);
+    await engine.db.finishLarge?.(trx);
     assert.equal(await pages(trx), 0);
     throw new Error('wanted');
   });
