@@ -7,9 +7,9 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { latestChanges } from '../audit.ts';
 import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
 import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
+import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, filters, long, SEARCH_CHARACTERS_MAX, searchText, textField } from '../frame/list.ts';
-import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { onePage } from '../frame/one-page.ts';
 
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);

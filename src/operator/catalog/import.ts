@@ -10,9 +10,8 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
-import { field } from '../frame/form.ts';
+import { described, field, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
-import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;

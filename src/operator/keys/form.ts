@@ -14,9 +14,8 @@ import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../ca
 import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { count } from '../frame/element.ts';
-import { field } from '../frame/form.ts';
+import { described, FormCheck, field, fieldMistake, type Mistakes } from '../frame/form.ts';
 import { optionList } from '../frame/list.ts';
-import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/mistakes.ts';
 
 export interface KeyFields {
   readonly name: string;

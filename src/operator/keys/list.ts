@@ -9,6 +9,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, download, onGet, onPost } from '../frame/context.ts';
 import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
+import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import {
   ANY,
@@ -24,7 +25,6 @@ import {
   textField,
   wholeText,
 } from '../frame/list.ts';
-import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 

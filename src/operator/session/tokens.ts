@@ -14,10 +14,17 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, may, onGet, onPost, seeOther } from '../frame/context.ts';
 import { foreign, moment, post, secretBox } from '../frame/element.ts';
-import { field } from '../frame/form.ts';
+import {
+  described,
+  FormCheck,
+  field,
+  fieldMistake,
+  type Mistakes,
+  mistakeSummary,
+  NO_MISTAKES,
+} from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import { cardTable, optionList } from '../frame/list.ts';
-import { described, FormCheck, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 
 const LIVES = [
   { value: '', label: 'ever' },

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { readForm } from './form.ts';
-import { readMultipart } from './multipart.ts';
 
 const MIB = 1024 * 1024;
 const FILE_BYTES = 31 * MIB;
@@ -14,7 +13,6 @@ const UNREADABLE = { code: 'malformed_request', message: 'The form cannot be rea
 
 const part = (head: string, content = '') => `--x\r\n${head}\r\n\r\n${content}\r\n`;
 const fieldPart = (name: string, value = '') => part(`Content-Disposition: form-data; name="${name}"`, value);
-const read = (text: string, type = TYPE) => readMultipart(Buffer.from(text), type);
 
 /** As far as `readForm` looks at an exchange. Every chunk comes in the same memory, so none can be kept. */
 function exchangeOf(chunks: readonly Buffer[], headers: Record<string, string>): Exchange {
@@ -27,6 +25,12 @@ function exchangeOf(chunks: readonly Buffer[], headers: Record<string, string>):
   });
   return { request, continue: () => {}, hold: () => {} } as unknown as Exchange;
 }
+
+function readWhole(body: Buffer, type = TYPE) {
+  return readForm(exchangeOf([body], { 'content-type': type, 'content-length': `${body.length}` }), 32 * MIB);
+}
+
+const read = (text: string, type = TYPE) => readWhole(Buffer.from(text), type);
 
 /** A form with a file of so many bytes, in chunks as they come from a socket. */
 function upload(bytes: number): Buffer[] {
@@ -52,7 +56,7 @@ test('a form is read as the platform reads it, with every byte of its file', asy
         const sent = new Response(form);
         const contentType = sent.headers.get('content-type') ?? '';
         const body = Buffer.from(await sent.arrayBuffer());
-        const found = await readMultipart(body, contentType);
+        const found = await readWhole(body, contentType);
         const expected = await new Response(body, { headers: { 'content-type': contentType } }).formData();
         const expectedFile = expected.get('file');
         expected.delete('file');
@@ -64,12 +68,10 @@ test('a form is read as the platform reads it, with every byte of its file', asy
   );
 });
 
-test('the end of a file is found wherever it lies, and the file is not copied', async () => {
+test('the end of a file is found wherever it lies', async () => {
   for (let length = 65_536 - 80; length <= 65_536 + 80; length += 1) {
     const body = Buffer.concat(upload(length));
-    const { file } = await readMultipart(body, TYPE);
-    assert.equal(file?.bytes.length, length);
-    assert.equal(file.bytes.buffer, body.buffer);
+    assert.equal((await readWhole(body)).file?.bytes.length, length);
   }
 });
 
