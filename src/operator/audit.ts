@@ -5,21 +5,19 @@ import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
 import { type ConsoleContext, download, onGet } from './frame/context.ts';
-import { foreign, utcMoment } from './frame/element.ts';
+import { cardTable, foreign, long, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import {
   ANY,
   addressOf,
-  cardTable,
   choiceField,
   csvLink,
   filters,
   type ListQuery,
-  long,
+  onePage,
   searchText,
   textField,
 } from './frame/list.ts';
-import { onePage } from './frame/one-page.ts';
 
 const LATEST_MAX = 20;
 const TARGET_CHARACTERS_MAX = 20;

@@ -1,8 +1,7 @@
 import { type Html, html } from '../http/html.ts';
 import { onGet, type ShownSetting } from './frame/context.ts';
-import { count, empty } from './frame/element.ts';
+import { cardTable, count, empty } from './frame/element.ts';
 import { page } from './frame/layout.ts';
-import { cardTable } from './frame/list.ts';
 
 const COLUMNS = ['Setting', 'Value', 'From'];
 

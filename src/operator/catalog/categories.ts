@@ -6,11 +6,10 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { latestChanges } from '../audit.ts';
 import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
-import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
+import { cardTable, empty, foreign, long, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, cardTable, filters, long, SEARCH_CHARACTERS_MAX, searchText, textField } from '../frame/list.ts';
-import { onePage } from '../frame/one-page.ts';
+import { addressOf, filters, onePage, searchText, textField } from '../frame/list.ts';
 
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
@@ -36,7 +35,7 @@ async function listCategories(context: ConsoleContext): Promise<Answer> {
   );
   const hasNone = items.length === 0 && isFirst && text === '';
   const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
-${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true, max: SEARCH_CHARACTERS_MAX })], { isFiltered: text !== '' })}
+${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true })], { isFiltered: text !== '' })}
 ${items.length === 0 ? noCategories(context, hasNone) : categoryTable(items)}
 ${pages}
 ${hasNone ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`}`;

@@ -3,10 +3,9 @@ import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, nothingHere, onGet } from '../frame/context.ts';
-import { count, empty, foreign, moment, numeric } from '../frame/element.ts';
+import { cardTable, count, empty, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ANY, addressOf, cardTable, choiceField, filters, numberIn, searchText, textField } from '../frame/list.ts';
-import { onePage } from '../frame/one-page.ts';
+import { ANY, addressOf, choiceField, filters, numberIn, onePage, searchText, textField } from '../frame/list.ts';
 
 const STATUSES = [ANY, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {

@@ -52,24 +52,59 @@ export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
-/** A column of a table; its name alone stands for one of short texts. */
-type Column = string | ReturnType<typeof numeric>;
+interface Column {
+  readonly name: string;
+  readonly isNumber?: boolean;
+  /** Text that needs room. */
+  readonly isLong?: boolean;
+  /** The order of the list that the column stands for, with the address that asks for it. */
+  readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
+}
+
+/** The columns of a table; a name alone stands for one of short texts. */
+type Columns = readonly (string | Column)[];
 
 /** A column of numbers. */
-export function numeric(name: string) {
-  return { name, isNumber: true } as const;
+export function numeric(name: string): Column {
+  return { name, isNumber: true };
+}
+
+/** A column of texts that need room. */
+export function long(name: string): Column {
+  return { name, isLong: true };
 }
 
 /** A table that scrolls sideways on narrow screens, also by keyboard. */
-export function table(label: string, columns: readonly Column[], rows: readonly Html[], id = ''): Html {
-  const heads = columns.map((column) =>
-    typeof column === 'string'
-      ? html`<th scope="col">${column}</th>`
-      : html`<th scope="col" class="number">${column.name}</th>`,
-  );
-  return html`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table>
+export function table(label: string, columns: Columns, rows: readonly Html[], id = ''): Html {
+  return tableOf(label, columns, html`<tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody>`);
+}
+
+/** A table whose rows become cards on a phone: there each cell names its column. The first cell heads its row. */
+export function cardTable(label: string, columns: Columns, rows: readonly (readonly Html[])[]): Html {
+  const lines = rows.map(([head = html``, ...cells]) => {
+    const named = cells.map((cell, index) => {
+      const { name, isNumber, isLong } = columnOf(columns[index + 1]);
+      const kind = isNumber ? html` class="number"` : isLong ? html` class="long"` : '';
+      return html`<td data-column="${name}"${kind}><div>${cell}</div></td>`;
+    });
+    return html`<tr><th scope="row">${head}</th>${named}</tr>\n`;
+  });
+  return tableOf(label, columns, html`<tbody>${lines}</tbody>`, 'wide cards');
+}
+
+function tableOf(label: string, columns: Columns, body: Html, kind = 'wide'): Html {
+  const heads = columns.map(columnOf).map(({ name, isNumber, sort }) => {
+    const order = sort?.order ? html` aria-sort="${sort.order}"` : '';
+    const text = sort ? html`<a href="/console${sort.href}">${name}</a>` : name;
+    return html`<th scope="col"${isNumber ? html` class="number"` : ''}${order}>${text}</th>`;
+  });
+  return html`<div class="${kind}" tabindex="0" role="region" aria-label="${label}"><table>
 <thead><tr>${heads}</tr></thead>
-<tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody></table></div>`;
+${body}</table></div>`;
+}
+
+function columnOf(column: Columns[number] = ''): Column {
+  return typeof column === 'string' ? { name: column } : column;
 }
 
 /** The empty state of a list, with advice. */

@@ -1,7 +1,10 @@
 import { type Html, html } from '../../http/html.ts';
-import { foreign } from './element.ts';
+import type { Exchange } from '../../http/transport/exchange.ts';
+import { foreign, pager } from './element.ts';
 
-/** Parts that lists have in common: filters, columns that become cards on a phone. */
+/** Parts that lists have in common: addresses, filters, pages. */
+
+const ROWS_PER_PAGE = 50;
 
 /** The parameters of a list, in the address of each of its pages. */
 export type ListQuery = Readonly<Record<string, string | undefined>>;
@@ -46,8 +49,9 @@ export function optionList(options: readonly Option[], chosen = ''): Html[] {
   );
 }
 
-/** A field of a filter with a text. */
-export function textField(name: string, label: string, value = '', { isWide = false, max = 255 } = {}): Html {
+/** A field of a filter with a text; a wide one is read by `searchText`. */
+export function textField(name: string, label: string, value = '', { isWide = false } = {}): Html {
+  const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
   return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"></div>`;
 }
 
@@ -55,45 +59,6 @@ export function textField(name: string, label: string, value = '', { isWide = fa
 export function filters(path: string, fields: readonly Html[], { isFiltered }: { isFiltered: boolean }): Html {
   const all = isFiltered ? html`<a class="button" href="/console${path}">Reset</a>` : '';
   return html`<form class="list-filters" role="search" action="/console${path}">${fields}<div class="row"><button>Show</button>${all}</div></form>`;
-}
-
-interface CardColumn {
-  readonly name: string;
-  readonly isNumber?: boolean;
-  /** Text that needs room. */
-  readonly isLong?: boolean;
-  /** The order of the list that the column stands for, with the address that asks for it. */
-  readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
-}
-
-/** A column of texts that need room. */
-export function long(name: string): CardColumn {
-  return { name, isLong: true };
-}
-
-/** A table whose rows become cards on a phone: there each cell names its column. The first cell heads its row. */
-export function cardTable(
-  label: string,
-  columns: readonly (string | CardColumn)[],
-  rows: readonly (readonly Html[])[],
-): Html {
-  const described = columns.map((column): CardColumn => (typeof column === 'string' ? { name: column } : column));
-  const heads = described.map(({ name, isNumber, sort }) => {
-    const order = sort?.order ? html` aria-sort="${sort.order}"` : '';
-    const text = sort ? html`<a href="/console${sort.href}">${name}</a>` : name;
-    return html`<th scope="col"${isNumber ? html` class="number"` : ''}${order}>${text}</th>`;
-  });
-  const lines = rows.map(([head = html``, ...cells]) => {
-    const named = cells.map((cell, index) => {
-      const { name = '', isNumber, isLong } = described[index + 1] ?? {};
-      const kind = isNumber ? html` class="number"` : isLong ? html` class="long"` : '';
-      return html`<td data-column="${name}"${kind}><div>${cell}</div></td>`;
-    });
-    return html`<tr><th scope="row">${head}</th>${named}</tr>\n`;
-  });
-  return html`<div class="wide cards" tabindex="0" role="region" aria-label="${label}"><table>
-<thead><tr>${heads}</tr></thead>
-<tbody>${lines}</tbody></table></div>`;
 }
 
 interface Choice {
@@ -141,4 +106,27 @@ export function wholeText(query: URLSearchParams, name: string): string {
 export function numberIn(query: URLSearchParams, name: string, least: number): number {
   const number = Number(/^\d{1,15}$/.exec(query.get(name)?.trim() ?? '')?.[0] ?? least);
   return Math.max(least, number);
+}
+
+interface Paged {
+  readonly path: string;
+  readonly filter: ListQuery;
+  /** The parameter with the id at which the page begins. */
+  readonly by?: 'after' | 'before';
+}
+
+/** The items of the page that the request asks for, and the links to the first page and the next. */
+export async function onePage<Item extends { readonly id: number }>(
+  { exchange }: { readonly exchange: Exchange },
+  { path, filter, by = 'after' }: Paged,
+  read: (page: { after: number; limit: number }) => Promise<readonly Item[]>,
+): Promise<{ items: readonly Item[]; pages: Html; isFirst: boolean }> {
+  const after = numberIn(exchange.query, by, 0);
+  const found = await read({ after, limit: ROWS_PER_PAGE + 1 });
+  const items = found.slice(0, ROWS_PER_PAGE);
+  const last = found.length > ROWS_PER_PAGE ? items.at(-1) : undefined;
+  const first = after > 0 ? addressOf(path, filter) : undefined;
+  const next = last && addressOf(path, { ...filter, [by]: `${last.id}` });
+  const words = by === 'before' ? ['Newest', 'Older'] : ['First page', 'Next'];
+  return { items, pages: pager(first, next, words), isFirst: after === 0 };
 }

@@ -8,19 +8,29 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, download, onGet, onPost } from '../frame/context.ts';
-import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
+import {
+  cardTable,
+  count,
+  counted,
+  empty,
+  foreign,
+  moment,
+  onlyFor,
+  pager,
+  post,
+  secretBox,
+  utcDay,
+} from '../frame/element.ts';
 import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import {
   ANY,
   addressOf,
-  cardTable,
   choiceField,
   csvLink,
   filters,
   type ListQuery,
   numberIn,
-  SEARCH_CHARACTERS_MAX,
   searchText,
   textField,
   wholeText,
@@ -104,7 +114,7 @@ ${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
 function filterForm({ exchange }: ConsoleContext, { query }: WantedKeys, isFiltered: boolean): Html {
   const asked = exchange.query;
   const fields = [
-    textField('q', 'Name, owner, id or prefix', query.q, { isWide: true, max: SEARCH_CHARACTERS_MAX }),
+    textField('q', 'Name, owner, id or prefix', query.q, { isWide: true }),
     choiceField(asked, 'state', { label: 'State', options: STATES }),
     choiceField(asked, 'plan', { label: 'Plan', options: PLANS }),
     choiceField(asked, 'expires', { label: 'Expires', options: EXPIRIES }),

@@ -15,7 +15,6 @@ import {
   filters,
   type ListQuery,
   optionList,
-  SEARCH_CHARACTERS_MAX,
   searchText,
   textField,
   unknownChoice,
@@ -93,7 +92,7 @@ function filterForm({ key, status }: ListQuery, query: URLSearchParams, isFilter
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
   const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
   const fields = [
-    textField('key', 'Key: name, owner, id or prefix', key, { isWide: true, max: SEARCH_CHARACTERS_MAX }),
+    textField('key', 'Key: name, owner, id or prefix', key, { isWide: true }),
     html`<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>`,
     choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] }),
   ];

@@ -3,10 +3,9 @@ import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther } from '../frame/context.ts';
-import { count, empty, foreign, moment, post } from '../frame/element.ts';
+import { cardTable, count, empty, foreign, moment, post } from '../frame/element.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
-import { cardTable } from '../frame/list.ts';
 import { checkOrigin } from './csrf.ts';
 import { isSecure, noSessionCookie, openSession } from './session.ts';
 

@@ -13,7 +13,7 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, may, onGet, onPost, seeOther } from '../frame/context.ts';
-import { foreign, moment, post, secretBox } from '../frame/element.ts';
+import { cardTable, foreign, moment, post, secretBox } from '../frame/element.ts';
 import {
   described,
   FormCheck,
@@ -24,7 +24,7 @@ import {
   NO_MISTAKES,
 } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
-import { cardTable, optionList } from '../frame/list.ts';
+import { optionList } from '../frame/list.ts';
 
 const LIVES = [
   { value: '', label: 'ever' },

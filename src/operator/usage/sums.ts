@@ -18,8 +18,8 @@ import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import { milliseconds, OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';
-import { count, foreign, moment, numeric } from '../frame/element.ts';
-import { addressOf, cardTable, choiceLinks } from '../frame/list.ts';
+import { cardTable, count, foreign, moment, numeric } from '../frame/element.ts';
+import { addressOf, choiceLinks } from '../frame/list.ts';
 
 const SHOWN_MAX = 100;
 const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map(numeric);
