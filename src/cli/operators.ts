@@ -3,7 +3,7 @@ import { CatalogError } from '../catalog/error.ts';
 import { tokenJson } from '../catalog/operator/json.ts';
 import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/token.ts';
 import type { Config } from '../config.ts';
-import { offerLogin, signedLogin } from '../operator/session/login-link.ts';
+import { offerLogin, signedLogin } from '../operator/session/session.ts';
 import { systemTime, utc } from '../stdx/time.ts';
 import { type CommandContext, commandsOf, runOnDatabase } from './command-runner.ts';
 import {

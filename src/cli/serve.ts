@@ -130,7 +130,7 @@ async function issueFirstKey(
   const context = { storage, environment: config.environment, now: time.now().unix, by };
   const { issueKey } = await import('../catalog/operator/key-changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
-  const { offerLogin } = await import('../operator/session/login-link.ts');
+  const { offerLogin } = await import('../operator/session/session.ts');
   const login = { actor: by.actor, role: 'admin', now: time.machine.now().unix, url: service.operatorUrl } as const;
   const link = await offerLogin(storage, login);
   invocation.print(

@@ -49,7 +49,7 @@ export function optionList(options: readonly Option[], chosen = ''): Html[] {
   );
 }
 
-/** A field of a filter with a text; a wide one is read by `searchText`. */
+/** A field of a filter with a text; a wide one searches in several members. */
 export function textField(name: string, label: string, value = '', { isWide = false } = {}): Html {
   const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
   return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"></div>`;

@@ -6,8 +6,7 @@ import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther } f
 import { cardTable, count, empty, foreign, moment, post } from '../frame/element.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
-import { checkOrigin } from './csrf.ts';
-import { isSecure, noSessionCookie, openSession } from './session.ts';
+import { checkOrigin, isSecure, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
 const ATTEMPTS_MAX = 10;
@@ -31,8 +30,8 @@ export function createLogin({
     const login = field(fields, 'token');
     const { unix: now, steady } = time.machine.now();
     const { request } = exchange;
-    const opened = await openSession({ storage, sessions }, { login, now, isSecure: isSecure(request) });
-    if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
+    const cookie = await openSession({ storage, sessions }, { login, now, isSecure: isSecure(request) });
+    if (cookie) return { status: 303, headers: ['Location', '/console', 'Set-Cookie', cookie] };
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
   };
@@ -129,8 +128,7 @@ async function signOut({ sessions, session, machineNow, by, exchange }: ConsoleC
 }
 
 function signedOut({ request }: Exchange): Answer {
-  const headers = ['Location', '/console/login', 'Set-Cookie', noSessionCookie(isSecure(request))];
-  return { status: 303, headers };
+  return { status: 303, headers: ['Location', '/console/login', 'Set-Cookie', noSessionCookie(isSecure(request))] };
 }
 
 /** Redirects a request without a session to the login page. Throws `insufficient_scope` for a POST. */

@@ -1,30 +1,72 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { hashSecret } from '../../catalog/api-key.ts';
-import type { ConsoleSession } from '../../catalog/operator/session.ts';
+import { hashSecret, newId } from '../../catalog/api-key.ts';
+import type { Operator } from '../../catalog/audit.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import {
+  type ConsoleSession,
+  type NewSession,
+  SESSION_IDLE_SECONDS,
+  type SessionStorage,
+} from '../../catalog/operator/session.ts';
+import type { Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
-import { csrfToken } from './csrf.ts';
-import type { UnstoredSessions } from './unstored.ts';
+
+/** Logins, sessions and their cookies, and the checks of what a session sends. */
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
+const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const SEEN_SECONDS = 60;
+/** Sessions and used links in memory. */
+const KEPT_MAX = 1_000;
+const STORE_AGAIN_SECONDS = 60;
 
-/** Redeems a login for a session with a new token (no session fixation), and its cookie. Undefined if it is invalid. */
+interface Login {
+  readonly endsAt: number;
+  readonly actor: string;
+  readonly role: Role;
+}
+
+interface OfferedLogin extends Omit<Login, 'endsAt'> {
+  readonly now: number;
+  readonly url: string;
+}
+
+/** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
+export async function offerLogin(storage: Storage, { actor, role, now, url }: OfferedLogin): Promise<string> {
+  const token = mintToken();
+  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor, role });
+  return `${url}/console/login?token=${token}`;
+}
+
+/**
+ * The same link where storage cannot take the login: signed with the secret that the running service noted beside its
+ * database.
+ */
+export function signedLogin(secret: string, { actor, role, now, url }: OfferedLogin): string {
+  const login: Login = { endsAt: now + LOGIN_SECONDS, actor, role };
+  const nonce = randomBytes(16).toString('hex');
+  const text = Buffer.from(JSON.stringify({ ...login, nonce })).toString('base64url');
+  return `${url}/console/login?token=${text}.${signature(text, secret)}`;
+}
+
+/** The cookie of the session that a login opens, with a new token (no session fixation). Undefined if it is invalid. */
 export async function openSession(
   { storage, sessions }: { storage: Storage; sessions: UnstoredSessions },
   { login, now, isSecure }: { login: string; now: number; isSecure: boolean },
-) {
+): Promise<string | undefined> {
   const isSigned = SIGNED_LOGIN.test(login);
   if (!isSigned && !TOKEN.test(login)) return undefined;
   const token = mintToken();
   const opened = { hash: hashSecret(token), now, endsAt: now + SESSION_SECONDS };
   const session = await (isSigned ? sessions.open(login, opened) : storage.sessions.open(hashSecret(login), opened));
-  return session && { session, cookie: sessionCookie(token, { seconds: SESSION_SECONDS, isSecure }) };
+  return session && sessionCookie(token, { seconds: SESSION_SECONDS, isSecure });
 }
 
 /** The Set-Cookie value that deletes the session cookie. */
@@ -49,7 +91,8 @@ export async function findSession(
     // A database that cannot write still serves pages; storage reports the failure itself.
     await sessions.touch(session.id, now).catch(() => {});
   }
-  return { session, csrf: csrfToken(token) };
+  // Derived one-way from the session's token, so every instance can compute it.
+  return { session, csrf: hash('sha256', `csrf ${token}`, 'base64url') };
 }
 
 /** True if a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
@@ -57,8 +100,110 @@ export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
 }
 
+/**
+ * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither,
+ * the CSRF token protects alone.
+ */
+export function checkOrigin({ headers }: IncomingMessage): void {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  const isForeign =
+    site === undefined ? origin !== undefined && URL.parse(origin)?.host !== host : site !== 'same-origin';
+  if (isForeign) {
+    throw new CatalogError('insufficient_scope', 'This was sent by a page of another site, so nothing was changed');
+  }
+}
+
+/** Throws `insufficient_scope` if the CSRF token of a form is not that of the session. */
+export function checkCsrf(form: URLSearchParams, csrf: string): void {
+  if (isSame(form.get('csrf') ?? '', csrf)) return;
+  throw new CatalogError(
+    'insufficient_scope',
+    'This form belongs to another session, so nothing was changed; reload it',
+  );
+}
+
+/**
+ * The console's sessions, those included that storage could not take, such as on a full disk: they are opened by signed
+ * logins, are known to this instance, and are stored as soon as that can be done.
+ */
+export class UnstoredSessions implements Pick<SessionStorage, 'find' | 'touch' | 'revoke'> {
+  readonly #stored: SessionStorage;
+  readonly #secret: string;
+  readonly #used = new BoundedMap<true>(KEPT_MAX);
+  readonly #kept = new BoundedMap<ConsoleSession & { triedAt: number }>(KEPT_MAX);
+
+  constructor(stored: SessionStorage, secret: string) {
+    this.#stored = stored;
+    this.#secret = secret;
+  }
+
+  /** Opens the session of a signed login; undefined if the login is wrong, expired or used. */
+  async open(login: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
+    const [text = '', signed = ''] = login.split('.');
+    if (!isSame(signed, signature(text, this.#secret)) || this.#used.has(text)) return undefined;
+    const { actor, role, ...offered }: Login = JSON.parse(`${Buffer.from(text, 'base64url')}`);
+    if (offered.endsAt <= now) return undefined;
+    this.#used.set(text, true);
+    const session = { id: newId('session_'), actor, role, openedAt: now, endsAt, lastSeenAt: now };
+    this.#kept.set(hash, { ...session, triedAt: 0 });
+    return this.find(hash, now);
+  }
+
+  async find(hash: string, now: number): Promise<ConsoleSession | undefined> {
+    const kept = this.#kept.get(hash);
+    if (!kept) return this.#stored.find(hash, now);
+    const { triedAt, ...session } = kept;
+    if (session.endsAt <= now || session.lastSeenAt <= now - SESSION_IDLE_SECONDS) {
+      this.#kept.delete(hash);
+      return undefined;
+    }
+    if (triedAt > now - STORE_AGAIN_SECONDS) return session;
+    kept.triedAt = now;
+    return (await this.#store(hash, session, now)) ?? session;
+  }
+
+  /** Stores a session as that of a login; undefined if that cannot be done now. Storage reports the failure itself. */
+  async #store(hash: string, { actor, role, endsAt }: ConsoleSession, now: number) {
+    const login = hashSecret(mintToken());
+    try {
+      await this.#stored.offer(login, { endsAt, actor, role });
+      const session = await this.#stored.open(login, { hash, now, endsAt });
+      this.#kept.delete(hash);
+      return session;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async touch(id: string, now: number): Promise<void> {
+    const found = this.#entry(id);
+    if (!found) return this.#stored.touch(id, now);
+    const [hash, session] = found;
+    this.#kept.set(hash, { ...session, lastSeenAt: now });
+  }
+
+  async revoke(id: string, now: number, by: Operator): Promise<boolean> {
+    const found = this.#entry(id);
+    return found ? this.#kept.delete(found[0]) : this.#stored.revoke(id, now, by);
+  }
+
+  #entry(id: string) {
+    return this.#kept.entries().find(([, session]) => session.id === id);
+  }
+}
+
+function signature(text: string, secret: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url');
+}
+
+/** Compares secrets in a time that tells nothing of them. */
+function isSame(sent: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(sent), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
 /** A random secret, of 256 bits. */
-export function mintToken(): string {
+function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 

@@ -44,7 +44,7 @@ export const tokenRoutes = [
   }),
 ];
 
-async function tokensPage(context: ConsoleContext, refused?: RefusedToken): Promise<Answer> {
+async function tokensPage(context: ConsoleContext, mistakes = NO_MISTAKES): Promise<Answer> {
   const tokens = await context.storage.tokens.list();
   const rows = tokens.map((token) => [
     foreign(token.name),
@@ -57,8 +57,8 @@ async function tokensPage(context: ConsoleContext, refused?: RefusedToken): Prom
   const content = html`<h1>Tokens</h1>
 <p class="lead">Programs use the operator API with a token. The audit names it for each change.</p>
 ${rows.length > 0 ? cardTable('Tokens', COLUMNS, rows) : html`<p class="soft">There is no token yet.</p>`}
-${may(context, 'admin') ? createForm(context, refused) : ''}`;
-  return page(context, { title: 'Tokens', content, status: refused ? 400 : 200 });
+${may(context, 'admin') ? createForm(context, mistakes) : ''}`;
+  return page(context, { title: 'Tokens', content, status: mistakes.size > 0 ? 400 : 200 });
 }
 
 function stateOf(token: OperatorToken, now: number): Html {
@@ -77,13 +77,8 @@ function revokeForm(context: ConsoleContext, { id, name, revokedAt }: OperatorTo
   );
 }
 
-interface RefusedToken {
-  readonly form: URLSearchParams;
-  readonly mistakes: Mistakes;
-}
-
-function createForm(context: ConsoleContext, refused?: RefusedToken): Html {
-  const { form = context.form, mistakes = NO_MISTAKES } = refused ?? {};
+function createForm(context: ConsoleContext, mistakes: Mistakes): Html {
+  const { form } = context;
   const roles = ROLES.map((role) => ({ value: role, label: role }));
   return html`<section aria-labelledby="new-heading"><h2 id="new-heading">New token</h2>
 ${mistakeSummary(mistakes)}
@@ -106,7 +101,7 @@ async function create(context: ConsoleContext): Promise<Answer> {
   const role = check.field('role', () => roleNamed(field(form, 'role')));
   const life = check.field('life', () => lifeOf(field(form, 'life')));
   const { mistakes } = check;
-  if (!role || !life || mistakes.size > 0) return tokensPage(context, { form, mistakes });
+  if (!role || !life || mistakes.size > 0) return tokensPage(context, mistakes);
   const expiresAt = life.value === '' ? null : now + Number(life.value) * DAY_SECONDS;
   const { token, secret } = await issueToken({ ...context, now }, { name, role, expiresAt });
   const content = html`<h1>Token created</h1>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Role } from '../../../src/catalog/operator/token.ts';
-import { offerLogin } from '../../../src/operator/session/login-link.ts';
+import { offerLogin } from '../../../src/operator/session/session.ts';
 import type { TestService } from '../service.ts';
 
 export const ACTOR = 'operator';

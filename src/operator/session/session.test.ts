@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { testService } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { signLogin, UnstoredSessions } from './unstored.ts';
+import type { Role } from '../../catalog/operator/token.ts';
+import { signedLogin, UnstoredSessions } from './session.ts';
 
 const SECRET = 'secret';
 
@@ -14,10 +15,12 @@ test('a session that storage cannot take is kept, opened once by a signed login,
   const { offer } = stored;
   stored.offer = () => Promise.reject(new CatalogError('unavailable', 'The disk is full'));
   const sessions = new UnstoredSessions(stored, SECRET);
-  const login = signLogin({ endsAt: now + 600, actor: 'ops', role: 'viewer' }, SECRET);
+  const signLogin = (role: Role, secret = SECRET) =>
+    new URL(signedLogin(secret, { actor: 'ops', role, now, url: 'http://console' })).searchParams.get('token') ?? '';
+  const login = signLogin('viewer');
   const wanted = { hash: 'one', now, endsAt: now + 40_000 };
   for (const [wrong, at] of [
-    [signLogin({ endsAt: now + 600, actor: 'ops', role: 'admin' }, 'another'), now],
+    [signLogin('admin', 'another'), now],
     [login.replace(/^./, 'X'), now],
     [login, now + 600],
   ] as const)
@@ -28,13 +31,13 @@ test('a session that storage cannot take is kept, opened once by a signed login,
   assert.equal(await sessions.open(login, { ...wanted, hash: 'two' }), undefined, 'a login opens one session');
   assert.equal(await sessions.find('one', now + 3_600), undefined, 'idle');
 
-  const short = signLogin({ endsAt: now + 600, actor: 'ops', role: 'viewer' }, SECRET);
+  const short = signLogin('viewer');
   await sessions.open(short, { ...wanted, hash: 'short', endsAt: now + 100 });
   assert.equal((await sessions.find('short', now + 99))?.endsAt, now + 100);
   assert.equal(await sessions.find('short', now + 100), undefined, 'over');
 
   const again = async (hash: string) => {
-    const signed = signLogin({ endsAt: now + 600, actor: 'ops', role: 'viewer' }, SECRET);
+    const signed = signLogin('viewer');
     return (await sessions.open(signed, { ...wanted, hash }))?.id ?? '';
   };
   const seen = await again('three');
