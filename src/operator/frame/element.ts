@@ -17,6 +17,13 @@ export function utcMoment(unixSeconds: number): Html {
   return html`<time class="utc" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
+/** A point in time to the second, as `moment` shows one to the minute. */
+export function secondOf(unixSeconds: number): Html {
+  const iso = utc(unixSeconds);
+  const text = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+  return html`<time datetime="${iso}" title="${text}" data-seconds>${text}</time>`;
+}
+
 /** A time of day in UTC; a script converts it to the reader's zone. */
 export function clock(unixSeconds: number): Html {
   const iso = utc(unixSeconds);

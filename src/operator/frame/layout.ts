@@ -1,9 +1,9 @@
 import { type Asset, readAsset } from '../../http/docs/delivery.ts';
 import { contentPolicy, type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { lookUp } from '../requests/look-up.ts';
 import type { ConsoleContext } from './context.ts';
 import { csrfField, foreign } from './element.ts';
+import { SEARCH_CHARACTERS_MAX } from './list.ts';
 
 /** Not `no-referrer`: browsers would then send `Origin: null` with a form, and the origin check would fail. */
 const PAGE_HEADERS = [
@@ -76,7 +76,8 @@ export function page(context: ConsoleContext, view: View): Answer {
   const notice = NOTICES.get(context.exchange.query.get('done') ?? '');
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
-${lookUp()}
+<form class="look-up" role="search" aria-label="Requests and keys" action="/console/requests/why">
+<input name="q" type="search" aria-label="Request id or key" placeholder="Request id or key" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>
 <nav aria-label="Console"><ul>${links}</ul></nav>
 <div class="who"><p class="as"><span class="soft">Signed in as</span> ${foreign(context.session.actor)} <span class="badge" title="Your role">${context.session.role}</span></p> <a href="/console/sessions">Sessions</a> <a href="/docs">API</a>
 <form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>

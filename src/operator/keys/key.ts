@@ -10,9 +10,20 @@ import { latestChanges, operatorLink } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, may, onGet } from '../frame/context.ts';
-import { cardTable, count, duration, empty, foreign, long, moment, numeric, onlyFor, post } from '../frame/element.ts';
+import {
+  cardTable,
+  count,
+  duration,
+  empty,
+  foreign,
+  long,
+  moment,
+  numeric,
+  onlyFor,
+  post,
+  secondOf,
+} from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { secondOf } from '../requests/row.ts';
 import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
 

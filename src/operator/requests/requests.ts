@@ -1,12 +1,14 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { ERROR_CODES } from '../../catalog/error.ts';
+import { outcomeOf, UNMATCHED } from '../../catalog/usage.ts';
 import { STATUS_OF } from '../../http/errors.ts';
 import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
+import { OUTCOMES } from '../charts/usage.ts';
 import { type ConsoleContext, onGet } from '../frame/context.ts';
-import { counted, empty, foreign } from '../frame/element.ts';
+import { counted, duration, empty, foreign, numeric, secondOf, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
   ANY,
@@ -19,11 +21,11 @@ import {
   textField,
   unknownChoice,
 } from '../frame/list.ts';
-import { keyNames } from '../usage/sums.ts';
-import { keysLike, whichKey } from './look-up.ts';
-import { ownInstance, requestTable } from './row.ts';
+import { keyLink, keyNames } from '../usage/sums.ts';
 
 const SHOWN_MAX = 100;
+const KEYS_MAX = 10;
+const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
 const KINDS = [
   { value: 'served', outcome: 'served', label: 'served (2xx, 3xx)' },
   { value: 'refused', outcome: 'refused', label: 'refused (429)' },
@@ -34,7 +36,7 @@ const STATUSES = [...new Set([200, 201, 204, 304, ...ERROR_CODES.map((code) => S
   .filter((status) => status !== 401)
   .map(String)
   .sort();
-const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), 'unmatched'];
+const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];
 
 /** The recent requests of this instance; the page follows the traffic. */
 export const requestRoutes = [onGet('/requests', listRequests)];
@@ -90,11 +92,70 @@ function addressFor(filters: ListQuery, isPaused: boolean): string {
 
 function filterForm({ key, status }: ListQuery, query: URLSearchParams, isFiltered: boolean): Html {
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
-  const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
+  const routes = ROUTES.map((each) => ({ value: each, label: each === UNMATCHED ? 'no such address' : each }));
   const fields = [
     textField('key', 'Key: name, owner, id or prefix', key, { isWide: true }),
     html`<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>`,
     choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] }),
   ];
   return filters('/requests', fields, { isFiltered });
+}
+
+/** A table of recent requests. */
+export function requestTable(
+  label: string,
+  requests: readonly RecentRequest[],
+  { names, id, current }: { names: ReadonlyMap<string, string>; id: string; current?: string },
+): Html {
+  const rows = requests.map(
+    (request) =>
+      html`<tr data-request="${request.requestId}"${request.requestId === current ? html` aria-current="true"` : ''}><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names)}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
+  );
+  return html`<div class="requests">${table(label, COLUMNS, rows, id)}</div>`;
+}
+
+/** The method and route of a request. */
+export function routeOf({ method, route }: Pick<RecentRequest, 'method' | 'route'>): Html {
+  const name = route === UNMATCHED ? html`<span class="soft">no such address</span>` : html`<code>${route}</code>`;
+  return html`<span class="method">${method}</span> ${name}`;
+}
+
+/** The status of an answer, coloured by its outcome, with the code of an error. */
+export function statusBadge({ status, code }: Pick<RecentRequest, 'status' | 'code'>): Html {
+  const outcome = outcomeOf(status);
+  const name = OUTCOMES.find((each) => each.outcome === outcome)?.name ?? '';
+  return html`<span class="status ${name}">${status}</span>${code === undefined ? '' : html` <span class="code">${code}</span>`}`;
+}
+
+/** The limits of pages of recent requests. */
+export function ownInstance({ usesRedis }: ConsoleContext): Html {
+  const others = usesRedis ? html` Other instances keep their own; the log of each has the same request ids.` : '';
+  return html`Kept in the memory of this instance since it started ${duration(process.uptime())} ago: of each key the latest 200 refusals and errors, of one minute the first and the last ten refusals, and the latest 200 other answers.${others}`;
+}
+
+function idLink(requestId: string): Html {
+  const why = new URLSearchParams({ q: requestId });
+  return html`<a href="/console/requests/why?${`${why}`}"><code>${requestId}</code></a>`;
+}
+
+/** The keys that a text may mean, newest first: the one with this id, prefix or name, else those that contain it. */
+export async function keysLike({ storage, now }: ConsoleContext, text: string): Promise<readonly ApiKey[]> {
+  const byId = await storage.keys.find(text);
+  if (byId) return [byId];
+  const { keys } = await storage.keys.page({ text, now, limit: KEYS_MAX });
+  const meant = keys.filter(({ prefix, name, owner }) => [prefix, name, owner].includes(text));
+  return meant.length === 1 ? meant : keys;
+}
+
+/** Which of several keys is meant; `address` makes the link for an id. */
+export function whichKey(keys: readonly ApiKey[], address: (id: string) => string): Html {
+  const items = keys.map(
+    ({ id, name, prefix, owner }) =>
+      html`<li><a href="${address(id)}">${foreign(name)}</a> <code>${prefix}…</code>${owner === null ? '' : html` <span class="soft">of ${foreign(owner)}</span>`}</li>\n`,
+  );
+  const more =
+    keys.length === KEYS_MAX
+      ? html`<p class="soft">These are the newest ${KEYS_MAX}; search for more of the name to see others.</p>`
+      : '';
+  return html`<section aria-labelledby="which-heading"><h2 id="which-heading">Which key?</h2><ul class="which">${items}</ul>${more}</section>`;
 }

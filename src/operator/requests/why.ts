@@ -10,13 +10,12 @@ import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, onGet } from '../frame/context.ts';
-import { cardTable, clock, count, counted, foreign, moment, numeric } from '../frame/element.ts';
+import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
-import { keysLike, whichKey } from './look-up.ts';
-import { ownInstance, requestTable, routeOf, secondOf, statusBadge } from './row.ts';
+import { keysLike, ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
 
 const FAILURES_MAX = 20;
 /** The number of the key's requests that are shown around the one that is asked about. */
