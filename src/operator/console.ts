@@ -16,15 +16,14 @@ import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
 import { createExamination } from './overview/health.ts';
-import { overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
+import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession, UnstoredSessions } from './session/session.ts';
 import { tokenRoutes } from './session/tokens.ts';
 import { settingsRoutes } from './settings.ts';
-import { createMost } from './usage/most.ts';
-import { ownerRoutes } from './usage/owner.ts';
+import { ownerRoutes } from './usage/usage.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();

@@ -15,9 +15,9 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
-import type { Range } from '../charts/range.ts';
 import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/session.ts';
+import type { Range } from '../usage/range.ts';
 import type { SentFile } from './form.ts';
 
 /** A setting as the console shows it, with secrets masked. */

@@ -7,8 +7,6 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { latestChanges, operatorLink } from '../audit.ts';
-import { rangeIn, rangeLinks } from '../charts/range.ts';
-import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, may, onGet } from '../frame/context.ts';
 import {
   cardTable,
@@ -24,7 +22,8 @@ import {
   secondOf,
 } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
+import { rangeIn, rangeLinks } from '../usage/range.ts';
+import { ownerLink, sortLinks, sumsSection, usageChart } from '../usage/usage.ts';
 import { stateBadge } from './list.ts';
 
 const BANS_SHOWN_MAX = 20;

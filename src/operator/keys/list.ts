@@ -35,7 +35,7 @@ import {
   textField,
   wholeText,
 } from '../frame/list.ts';
-import { ownerLink } from '../usage/sums.ts';
+import { ownerLink } from '../usage/usage.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 
 const KEYS_PER_PAGE = 50;

@@ -2,20 +2,37 @@ import { hostname } from 'node:os';
 import { type AuditEntry, SERVICE_TARGET, type ServiceEvent } from '../../catalog/audit.ts';
 import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { UsageSort } from '../../catalog/usage.ts';
+import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { firstStep, type Range, rangeIn, rangeLinks } from '../charts/range.ts';
-import { apiCharts, milliseconds } from '../charts/usage.ts';
-import { type ConsoleContext, onGet } from '../frame/context.ts';
-import { count, duration, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
+import { MACHINE } from '../../stdx/time.ts';
+import { type ConsoleContext, type ConsoleOptions, onGet } from '../frame/context.ts';
+import { count, duration, empty, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
+import { keptResult } from '../frame/kept.ts';
 import { page, type View } from '../frame/layout.ts';
-import { addressOf } from '../frame/list.ts';
-import { mostSection } from '../usage/most.ts';
-import { keyLink, keyNames, routesSection, sortIn, sortLinks } from '../usage/sums.ts';
+import { addressOf, choiceLinks } from '../frame/list.ts';
+import { noKeyYet } from '../keys/list.ts';
+import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/range.ts';
+import {
+  apiCharts,
+  heading,
+  keyLink,
+  keyNames,
+  milliseconds,
+  routesSection,
+  sortIn,
+  sortLinks,
+  sumsTable,
+} from '../usage/usage.ts';
 import { healthSection } from './health.ts';
 import type { Rates } from './rates.ts';
 
 const BANS_MAX = 10;
+const MOST_MAX = 10;
+const MOST_KEPT_MS = 5_000;
+const GROUPS = [
+  { value: '', label: 'by key' },
+  { value: 'owner', label: 'by owner' },
+];
 
 /** The overview page. A script refreshes the elements with `data-live`. */
 export const overviewRoutes = [
@@ -92,6 +109,53 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 </dl></section>`;
 }
 
+/** Creates a query that keeps its results for a few seconds. */
+export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
+  const kept = new Map<string, ReturnType<typeof keptResult<readonly UsageSum[]>>>();
+  return ({ range, group, sort }) => {
+    const work = () => {
+      const since = firstStep(range, time.now().unix);
+      return storage.usage.most({ period: range.period, since, group, sort, limit: MOST_MAX });
+    };
+    const name = `${range.name} ${group} ${sort}`;
+    const latest =
+      kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time: { steadyMs: MACHINE.monotonicMs } });
+    kept.set(name, latest);
+    return latest();
+  };
+}
+
+/** The keys or owners with the most requests, refusals or errors in a range. */
+async function mostSection(context: ConsoleContext, range: Range): Promise<Html> {
+  const { query } = context.exchange;
+  const group = query.get('by') === 'owner' ? 'owner' : 'key';
+  const sort = sortIn(query);
+  const found = await context.most({ range, group, sort });
+  const links = choiceLinks({
+    path: '',
+    query,
+    name: 'by',
+    label: 'Keys or owners',
+    options: GROUPS,
+    chosen: group === 'key' ? '' : group,
+  });
+  return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
+<h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
+${links}
+${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found, { withOwner: group === 'key' })}
+</section>`;
+}
+
+async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
+  const { storage, url } = context;
+  if (sort !== 'requests') return html`<p class="soft">None in ${words}.</p>`;
+  if ((await storage.keys.search({ text: '', offset: 0, limit: 1 })).count > 0) {
+    const line = html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
+    return empty(`No requests with a key in ${words}.`, line);
+  }
+  return noKeyYet(context);
+}
+
 async function bans(context: ConsoleContext): Promise<Html> {
   const { storage, now } = context;
   const all = await storage.keys.bans(now);
@@ -115,7 +179,7 @@ function rate(perSecond: number): string {
   return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
 }
 
-const SHOWN_MAX = 10;
+const EVENTS_MAX = 10;
 /** So many are read, to find the start before each start that is shown. */
 const READ_MAX = 100;
 
@@ -151,7 +215,7 @@ async function timelineSection({ events, storage }: ConsoleContext): Promise<Htm
   const waiting = events.waiting.map((event) => ({ ...event, on: hostname() }));
   const all: Told[] = [...waiting.reverse(), ...stored.map(toEvent)];
   const machines = new Set(all.map(({ on }) => on));
-  const rows = all.slice(0, SHOWN_MAX).map((told, index) => {
+  const rows = all.slice(0, EVENTS_MAX).map((told, index) => {
     const wordsOf = Object.hasOwn(WORDS, told.event) ? WORDS[told.event as ServiceEvent['event']] : undefined;
     const [tone, words] = wordsOf?.(told.members) ?? ['', told.event];
     const on = machines.size > 1 ? html` <span class="soft">on ${foreign(told.on)}</span>` : '';

@@ -6,7 +6,6 @@ import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { OUTCOMES } from '../charts/usage.ts';
 import { type ConsoleContext, onGet } from '../frame/context.ts';
 import { counted, duration, empty, foreign, numeric, secondOf, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
@@ -21,7 +20,7 @@ import {
   textField,
   unknownChoice,
 } from '../frame/list.ts';
-import { keyLink, keyNames } from '../usage/sums.ts';
+import { keyLink, keyNames, OUTCOMES } from '../usage/usage.ts';
 
 const SHOWN_MAX = 100;
 const KEYS_MAX = 10;

@@ -1,0 +1,264 @@
+import { usageCsv } from '../../catalog/operator/csv.ts';
+import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
+import type { Limits } from '../../catalog/plan.ts';
+import {
+  durationWithin,
+  mostOf,
+  type Outcome,
+  type RoutePoint,
+  sumCounts,
+  sumDurations,
+  UNKNOWN_ROUTE,
+  UNMATCHED,
+  USAGE_SORTS,
+  type UsageCounts,
+  type UsageGroup,
+  type UsagePoint,
+  type UsageQuery,
+  type UsageSort,
+  type UsageSum,
+  weightOf,
+} from '../../catalog/usage.ts';
+import { type Html, html } from '../../http/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { type ConsoleContext, download, nothingHere, onGet } from '../frame/context.ts';
+import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
+import { type ChartOptions, chart } from './chart.ts';
+import { firstStep, type Range, rangeIn, rangeLinks, stepsOf } from './range.ts';
+
+/** The names of outcomes in the console of requests, in the order of charts and tables. */
+export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
+  { outcome: 'served', name: 'served', label: 'Served' },
+  { outcome: 'clientErrors', name: 'client', label: 'Client errors' },
+  { outcome: 'refused', name: 'refused', label: 'Refused' },
+  { outcome: 'serverErrors', name: 'server', label: 'Server errors' },
+];
+
+const SHOWN_MAX = 100;
+const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map(numeric);
+const SORT_LABELS: Readonly<Record<UsageSort, string>> = {
+  requests: 'most requests',
+  refused: 'most refused',
+  errors: 'most errors',
+};
+const HEADINGS: Readonly<Record<UsageSort, string>> = {
+  requests: 'Busiest',
+  refused: 'Most refused',
+  errors: 'Most failing',
+};
+const KEPT = 'Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.';
+
+/** The requests with one key, or with those of an owner, by outcome. */
+export async function usageChart(
+  { storage, now }: ConsoleContext,
+  { range, limits, ...selection }: { range: Range; keyId?: string; owner?: string; limits?: Limits },
+): Promise<Html> {
+  const { period, stepSeconds: step } = range;
+  const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since: firstStep(range, now) });
+  const limit = range.stepWords === 'minute' ? limits?.minute : range.stepWords === 'day' ? limits?.day : undefined;
+  return outcomeChart({ range, now, points, limit, scope: KEPT });
+}
+
+/** The answers of the API: requests by outcome, and how long they took. */
+export function apiCharts(points: readonly RoutePoint[], range: Range, now: number): Html {
+  const scope = `All requests to the API, with and without a key. ${KEPT}`;
+  return html`${outcomeChart({ range, now, points, scope })}
+${durationChart(range, now, points)}`;
+}
+
+interface OutcomeChart extends Pick<ChartOptions, 'range' | 'now' | 'scope' | 'limit'> {
+  readonly points: readonly UsagePoint[];
+}
+
+function outcomeChart({ points, ...options }: OutcomeChart): Html {
+  const { range, now } = options;
+  const byStep = Map.groupBy(points, ({ at }) => at);
+  const steps = stepsOf(range, now).map((at) => sumCounts(byStep.get(at) ?? []));
+  const sums = sumCounts(points);
+  const series = OUTCOMES.map(({ outcome, name, label }) => {
+    const total = `${count(sums[outcome])} ${label.toLowerCase()}`;
+    return { name, label, total, values: steps.map((step) => step[outcome]) };
+  });
+  const unit = `requests per ${range.stepWords}`;
+  return chart({ ...options, id: 'requests', title: 'Requests', kind: 'bars', unit, series });
+}
+
+function durationChart(range: Range, now: number, points: readonly RoutePoint[]): Html {
+  const byStep = Map.groupBy(points, ({ at }) => at);
+  const inAll = sumDurations(points.map(({ durations }) => durations));
+  const series = [
+    { name: 'p50', label: 'p50', share: 0.5, meaning: 'half of all within' },
+    { name: 'p99', label: 'p99', share: 0.99, meaning: '99 of 100 within' },
+  ].map(({ name, label, share, meaning }) => {
+    const values = stepsOf(range, now).map((at) => {
+      const durations = sumDurations((byStep.get(at) ?? []).map((point) => point.durations));
+      return inMilliseconds(durationWithin(durations, share));
+    });
+    const inRange = durationWithin(inAll, share);
+    const total = inRange === undefined ? `${label}: –` : `${label}: ${meaning} ${milliseconds(inRange)}`;
+    return { name, label, total, values };
+  });
+  return chart({
+    id: 'durations',
+    title: 'Duration',
+    kind: 'lines',
+    unit: 'ms',
+    range,
+    now,
+    series,
+    write: writeMilliseconds,
+    scope: 'From the head of a request to its response, estimated from 14 classes. Of all instances and all outcomes.',
+  });
+}
+
+/** A duration of some seconds or fractions of one, in milliseconds; a dash without one. */
+export function milliseconds(seconds: number | undefined): string {
+  const ms = inMilliseconds(seconds);
+  return ms === undefined ? '–' : `${writeMilliseconds(ms)} ms`;
+}
+
+/** Two digits that count: more would be made up, since durations are counted by class. */
+function inMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Number((seconds * 1_000).toPrecision(2));
+}
+
+function writeMilliseconds(ms: number): string {
+  return ms.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+}
+
+/** The order that an address asks for. */
+export function sortIn(query: URLSearchParams): UsageSort {
+  return USAGE_SORTS.find((sort) => sort === query.get('sort')) ?? 'requests';
+}
+
+/** Links that order every table of usage on a page. */
+export function sortLinks(path: string, query: URLSearchParams): Html {
+  const options = USAGE_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
+  return choiceLinks({ path, query, name: 'sort', label: 'Order of the tables', options, chosen: sortIn(query) });
+}
+
+/** The heading above a table of usage. */
+export function heading(group: UsageGroup, sort: UsageSort): string {
+  return `${HEADINGS[sort]} ${group}s`;
+}
+
+/** A section with the usage of a key or an owner in a range, added up and sorted. */
+export async function sumsSection(
+  { storage, exchange, now }: ConsoleContext,
+  { group, range, ...selection }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner'>,
+): Promise<Html> {
+  // Minutes know no routes.
+  const period = group === 'route' && range.period === 'minute' ? 'hour' : range.period;
+  const sort = sortIn(exchange.query);
+  const sums = await storage.usage.sums({ period, since: firstStep(range, now), group, ...selection });
+  const most = mostOf(sums, sort).slice(0, SHOWN_MAX);
+  return html`<section id="${group}s" data-live aria-labelledby="${group}s-heading">
+<h2 id="${group}s-heading">${heading(group, sort)} <small>in ${range.words}${period === range.period ? '' : ', whole hours'}</small></h2>
+${most.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : sumsTable(group, most)}
+${group === 'route' ? html`<p class="scope">Requests with a key, of all instances, within a minute.</p>` : ''}
+</section>`;
+}
+
+/** Keys, owners or routes with their usage; keys of several owners with these. */
+export function sumsTable(group: UsageGroup, sums: readonly UsageSum[], { withOwner = false } = {}): Html {
+  const columns = [
+    { key: 'Key', owner: 'Owner', route: 'Route' }[group],
+    ...(withOwner ? ['Owner'] : []),
+    ...COUNTED,
+    'Last request',
+  ];
+  const rows = sums.map((sum) => [
+    {
+      key: keyLink(sum.id, new Map([[sum.id, sum.name ?? sum.id]])),
+      owner: ownerLink(sum.id),
+      route: routeName(sum.id),
+    }[group],
+    ...(withOwner ? [ownerLink(sum.owner)] : []),
+    ...countsOf(sum),
+    moment(sum.last),
+  ]);
+  return cardTable(`Usage by ${group}`, columns, rows);
+}
+
+/** The usage of each route in a range, with and without a key, and how long it took. */
+export function routesSection(points: readonly RoutePoint[], range: Range, sort: UsageSort): Html {
+  const routes = [...Map.groupBy(points, ({ route }) => route)].map(([id, all]) => {
+    const durations = sumDurations(all.map((point) => point.durations));
+    return { id, durations, ...sumCounts(all) };
+  });
+  const columns = ['Route', ...COUNTED, numeric('p50'), numeric('p99')];
+  const rows = mostOf(routes, sort).map((sum) => [
+    routeName(sum.id),
+    ...countsOf(sum),
+    ...[0.5, 0.99].map((share) => html`${milliseconds(durationWithin(sum.durations, share))}`),
+  ]);
+  return html`<section id="routes" data-live aria-labelledby="routes-heading">
+<h2 id="routes-heading">${heading('route', sort)} <small>in ${range.words}</small></h2>
+${rows.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : cardTable('Usage by route', columns, rows)}
+<p class="scope">Of all instances, with and without a key.</p>
+</section>`;
+}
+
+/** All requests and those of each bad outcome; quiet where there are none. */
+function countsOf(sum: UsageCounts): Html[] {
+  const counts = [weightOf(sum, 'requests'), ...OUTCOMES.slice(1).map(({ outcome }) => sum[outcome])];
+  return counts.map((counted) => (counted === 0 ? html`<span class="soft">0</span>` : html`${count(counted)}`));
+}
+
+function routeName(route: string): Html {
+  if (route === UNMATCHED || route === UNKNOWN_ROUTE)
+    return html`<span class="soft">${route === UNMATCHED ? 'no such address' : 'counted before routes were'}</span>`;
+  const [method = '', template = ''] = route.split(' ');
+  return html`<span class="method">${method}</span> <code>${template}</code>`;
+}
+
+/** A link to the page of an owner. */
+export function ownerLink(owner: string | null): Html {
+  if (!owner) return html`<span class="soft">none</span>`;
+  return html`<a class="plain-link owner" href="/console${addressOf('/owner', { owner })}">${foreign(owner)}</a>`;
+}
+
+/** The names of keys, by id. */
+export async function keyNames(
+  { storage }: Pick<ConsoleContext, 'storage'>,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const keys = await Promise.all([...new Set(ids)].map((id) => storage.keys.find(id)));
+  return new Map(keys.flatMap((key) => (key ? [[key.id, key.name]] : [])));
+}
+
+/** A link to the page of a key, with its name. */
+export function keyLink(id: string, names: ReadonlyMap<string, string>): Html {
+  return html`<a href="/console/keys/${id}">${foreign(names.get(id) ?? id)}</a>`;
+}
+
+/** The page of an owner: what all keys of a customer used. */
+export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', exportMonths)];
+
+async function showOwner(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange, now } = context;
+  const owner = wholeText(exchange.query, 'owner');
+  const { count: keys } = await storage.keys.search({ text: '', owner, now, offset: 0, limit: 1 });
+  if (keys === 0) throw nothingHere('owner');
+  const range = rangeIn(exchange.query);
+  const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
+<div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner }, 'CSV by month')}</div>
+<p><a href="/console${addressOf('/keys', { owner })}">${counted(keys, 'key')} of this owner</a></p>
+${rangeLinks('/owner', exchange.query)}
+${await usageChart(context, { owner, range })}
+${sortLinks('/owner', exchange.query)}
+${await sumsSection(context, { group: 'key', owner, range })}
+${await sumsSection(context, { group: 'route', owner, range })}`;
+  return page(context, { section: '/keys', title: owner, content });
+}
+
+/** The usage of each key of an owner in each month, as far as usage is kept. */
+async function exportMonths(context: ConsoleContext): Promise<Answer> {
+  const { exchange, now } = context;
+  await context.flushUsage();
+  const steps = usageSteps('month', { since: 0, until: now + 1, now });
+  const rows = await allUsageRows(context, { group: 'key', owner: wholeText(exchange.query, 'owner'), steps });
+  return download('usage.csv', usageCsv(rows, 'key', true));
+}
