@@ -8,12 +8,11 @@ import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { becameEmpty, type Contents } from './sqlite/contents.ts';
-import { PRIVATE_FILE_MODE } from './sqlite/disk.ts';
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from './sqlite/disk.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */
 const RETRY_SECONDS_MAX = 600;
-const PRIVATE_FOLDER_MODE = 0o700;
 const REASON_CHARACTERS_MAX = 1_000;
 /** A clock that moved by more since a backup was made was stepped, and the moment is told again. */
 const STEP_SECONDS_MIN = 60;

@@ -6,7 +6,7 @@ import { DatabaseNotOpened } from '../engine.ts';
 import { releaseNeeded } from '../migrate.ts';
 import { claimFile } from './claim.ts';
 import { appliedIn, findDamagedRows } from './contents.ts';
-import { copyPrivately, createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './disk.ts';
+import { createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './disk.ts';
 import { DatabaseDamaged, failureOf } from './failure.ts';
 import { findDamage, openToRead } from './open-to-read.ts';
 import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
@@ -72,7 +72,7 @@ export async function restore(from: string, file: string, now: number): Promise<
   try {
     // Under the claim no service has the old one open.
     const isSound = isThere(file) && findDamage(file, { isAtRest: true }) === undefined;
-    const kept = isSound ? keepCopy(file, now) : moveAside(file, now);
+    const kept = isSound ? await keepCopy(file, now) : moveAside(file, now);
     putInPlace(copied, file);
     return kept;
   } catch (error) {
@@ -99,6 +99,7 @@ function openBackup(from: string) {
   }
 }
 
+/** Makes a private copy, whatever the mode of the source. */
 async function copyTo(file: string, source: DatabaseSync): Promise<void> {
   rmSync(file, { force: true });
   createPrivately(file);
@@ -106,15 +107,14 @@ async function copyTo(file: string, source: DatabaseSync): Promise<void> {
 }
 
 /** Moves the log of a sound database into it, and copies it. */
-function keepCopy(file: string, now: number): string {
+async function keepCopy(file: string, now: number): Promise<string> {
   using database = openChecked(file, COMMANDS_WAIT_MS);
   const [moved] = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
   if (moved?.busy !== 0) throw inUse(file);
   const kept = freeName(file, now);
   const unfinished = `${file}.keeping`;
   try {
-    rmSync(unfinished, { force: true });
-    copyPrivately(file, unfinished);
+    await copyTo(unfinished, database);
     putInPlace(unfinished, kept);
   } catch (error) {
     rmSync(unfinished, { force: true });

@@ -5,12 +5,10 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readSync,
   realpathSync,
   renameSync,
   statfsSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
@@ -18,8 +16,7 @@ import { dirname, resolve } from 'node:path';
 export const IN_MEMORY = ':memory:';
 /** Only the user that runs the service may read its data. */
 export const PRIVATE_FILE_MODE = 0o600;
-const PRIVATE_FOLDER_MODE = 0o700;
-const COPIED_BYTES_AT_ONCE = 1024 * 1024;
+export const PRIVATE_FOLDER_MODE = 0o700;
 
 /** True if there is a file; unlike `existsSync` it throws where that may not be looked at. */
 export function isThere(path: string): boolean {
@@ -50,21 +47,6 @@ export function createPrivately(file: string): void {
   const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
   fchmodSync(descriptor, PRIVATE_FILE_MODE);
   closeSync(descriptor);
-}
-
-/** Copies a file to a new one of mode 0600. Node's own copy takes over the mode of the source. */
-export function copyPrivately(from: string, to: string): void {
-  createPrivately(to);
-  const [source, target] = [openSync(from, 'r'), openSync(to, 'r+')];
-  const bytes = Buffer.alloc(COPIED_BYTES_AT_ONCE);
-  try {
-    for (let read = readSync(source, bytes); read > 0; read = readSync(source, bytes)) {
-      for (let written = 0; written < read; ) written += writeSync(target, bytes, written, read - written);
-    }
-  } finally {
-    closeSync(source);
-    closeSync(target);
-  }
 }
 
 /** Syncs a file and renames it into place, so that a power cut leaves either the old file or the new one. */

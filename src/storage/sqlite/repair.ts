@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   constants,
   copyFileSync,
   existsSync,
@@ -14,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { claimFile, isAtRest } from './claim.ts';
 import { type Contents, contentsOf } from './contents.ts';
-import { copyPrivately, createPrivately, hasLog, putInPlace } from './disk.ts';
+import { createPrivately, hasLog, PRIVATE_FILE_MODE, putInPlace } from './disk.ts';
 import { readSoundRows } from './sound-rows.ts';
 import { inspectLog } from './wal.ts';
 
@@ -52,9 +53,8 @@ export function salvage(file: string, { backup, to }: { backup?: string; to?: st
       if (found === undefined) {
         throw new DatabaseNotOpened(`Nothing was written: what is left of ${file} is damaged, too: ${contents.damage}`);
       }
-      const written = join(folder, 'written.db');
-      copyPrivately(found, written);
-      putInPlace(written, to);
+      chmodSync(found, PRIVATE_FILE_MODE);
+      putInPlace(found, to);
     }
     return {
       ...(damage !== undefined && { logDamage: damage }),
