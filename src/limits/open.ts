@@ -1,20 +1,13 @@
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
-import type { Time } from '../stdx/time.ts';
-import type { Events } from '../telemetry/events.ts';
 import { Bans } from './bans.ts';
 import type { Limiter, WindowLimiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
+import type { RedisLimiterOptions } from './redis/limiter.ts';
 
-export interface LimiterOptions {
+type LimiterOptions = Pick<RedisLimiterOptions, 'time' | 'events' | 'serverTime' | 'answerMs'> & {
   readonly storage: Storage;
-  readonly time: Time;
-  readonly events: Events;
-  /** Replaces the Redis server's clock; for tests. */
-  readonly serverTime?: Pick<Time, 'now'>;
-  /** Replaces the deadline for an answer of Redis (ms); for tests. */
-  readonly answerMs?: number;
-}
+};
 
 /**
  * Opens the configured limiter. If Redis does not answer it starts degraded, and retries. Throws `LimiterNotOpened` if

@@ -45,14 +45,16 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     time: own,
     answerMs: 60_000,
     ...(redisTime === 'ours' && { serverTime: own }),
-    onCounted: (ms) => noted.counted.push(ms),
+    events: {
+      requestCounted: (ms) => noted.counted.push(ms),
+      redisFailed: () => {},
+      redisLate: () => {},
+      limiterDegraded: () => {},
+      limiterRecovered: () => {},
+    },
     onClockStep: () => {
       noted.steps += 1;
     },
-    onFailure: () => {},
-    onLate: () => {},
-    onLost: () => {},
-    onBack: () => {},
     onNewServer: () => {},
     newClient: () => ({
       on: () => {},

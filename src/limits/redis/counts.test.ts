@@ -37,13 +37,15 @@ test('requests of one turn are counted by one call for each 64 of them, in their
     time: manualClock(),
     newClient,
     answerMs: 20_000,
-    onCounted: () => {
-      observed += 1;
+    events: {
+      requestCounted: () => {
+        observed += 1;
+      },
+      redisFailed: assert.fail,
+      redisLate: ignore,
+      limiterDegraded: assert.fail,
+      limiterRecovered: ignore,
     },
-    onFailure: assert.ifError,
-    onLate: ignore,
-    onLost: assert.ifError,
-    onBack: ignore,
     onNewServer: ignore,
     onClockStep: ignore,
   });
@@ -65,10 +67,15 @@ test('of each window the later one is kept, and no later than the clock allows',
   const { unix } = time.now();
   const today = Math.floor(unix / 86_400);
   const ignore = () => {};
-  const events = { onCounted: ignore, onLate: ignore, onBack: ignore, onNewServer: ignore, onClockStep: ignore };
-  const failing = { onFailure: assert.ifError, onLost: assert.ifError };
+  const events = {
+    requestCounted: ignore,
+    redisFailed: assert.fail,
+    redisLate: ignore,
+    limiterDegraded: assert.fail,
+    limiterRecovered: ignore,
+  };
   const options = { url, keyPrefix: keys.prefix, time, serverTime: time, answerMs: 20_000 };
-  await using counts = new RedisCounts({ ...options, ...events, ...failing });
+  await using counts = new RedisCounts({ ...options, events, onNewServer: ignore, onClockStep: ignore });
   await counts.connect();
   type Windows = readonly [ends: number, minuteUsed: number, day: number, dayUsed: number];
   const counted = ([ends, minuteUsed, day, dayUsed]: Windows): Counts => {

@@ -3,6 +3,7 @@ import type { Limits } from '../../catalog/plan.ts';
 import type { Counts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Moment, Time } from '../../stdx/time.ts';
+import type { Events } from '../../telemetry/events.ts';
 import { charge, UNUSED, type WindowState } from '../window.ts';
 import { type LinkScript, RedisLink, type RedisLinkOptions } from './link.ts';
 
@@ -115,8 +116,9 @@ interface Count {
 }
 
 export interface RedisCountsOptions extends RedisLinkOptions {
+  readonly events: RedisLinkOptions['events'] & Pick<Events, 'requestCounted'>;
+  /** Replaces the Redis server's clock; for tests. */
   readonly serverTime?: Pick<Time, 'now'>;
-  readonly onCounted: (durationMs: number) => void;
   /** The server's clock was stepped, so moments read from it earlier are invalid. */
   readonly onClockStep: () => void;
 }
@@ -226,7 +228,7 @@ export class RedisCounts implements AsyncDisposable {
     if (!this.#options.serverTime) this.#readClock(unix * 1000 + micros / 1000, sentMs, receivedMs);
     const now = { unix, steady };
     for (const [index, count] of batch.entries()) {
-      for (const _ of count.requests) this.#options.onCounted(receivedMs - sentMs);
+      for (const _ of count.requests) this.#options.events.requestCounted(receivedMs - sentMs);
       settleOne(count, values[index], now);
     }
   }

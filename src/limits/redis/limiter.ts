@@ -6,15 +6,13 @@ import { merged, type WindowCounts } from '../../catalog/window-counts.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../../stdx/key-order.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
-import type { Moment, Time, Timer } from '../../stdx/time.ts';
+import type { Moment, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { countRefusal } from '../bans.ts';
 import type { LimiterState, WindowLimiter } from '../limiter.ts';
-import { LocalShare } from '../local-share.ts';
 import { charge, type Decision, later, look, UNUSED, type WindowState } from '../window.ts';
-import { type Counted, RedisCounts, type Remembered } from './counts.ts';
-import type { RedisClient } from './link.ts';
-import { StoredCounts } from './stored-counts.ts';
+import { type Counted, RedisCounts, type RedisCountsOptions, type Remembered } from './counts.ts';
+import { LocalShare, StoredCounts } from './outage.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -24,23 +22,12 @@ const REFUSED_MAX = 200_000;
 const UNSAVED_MAX = 200_000;
 /** Keys known to be merged at once; the oldest beyond are merged again when they call. */
 const MERGED_MAX = 200_000;
-const KEY_PREFIX = 'pet-catalog';
 
-export interface RedisLimiterOptions {
+export interface RedisLimiterOptions extends Omit<RedisCountsOptions, 'onClockStep' | 'onNewServer'> {
   readonly storage: Pick<Storage, 'limits'>;
-  readonly time: Time;
   readonly events: Events;
-  /** `redis://` or `rediss://`, with user and password if required. */
-  readonly url: string;
   /** The number of instances that share the limits; sets each one's share while Redis is lost. */
   readonly instances: number;
-  readonly keyPrefix?: string;
-  /** Replaces the Redis server's clock; for tests. */
-  readonly serverTime?: Pick<Time, 'now'>;
-  /** Deadline of a Redis call, in milliseconds; for tests. */
-  readonly answerMs?: number;
-  /** Makes the client of Redis; for tests. */
-  readonly newClient?: (url: string) => RedisClient;
 }
 
 /** The state of a key that was refused: by which limits, and how often since. */
@@ -72,18 +59,12 @@ export class RedisLimiter implements WindowLimiter {
 
   /** Starts disconnected; `connect` makes the first attempt, and the link retries every second. */
   constructor(options: RedisLimiterOptions) {
-    const { events, keyPrefix = KEY_PREFIX, time } = options;
+    const { instances, storage, time } = options;
     this.#options = options;
-    this.#share = new LocalShare(options.instances);
-    this.#stored = new StoredCounts(options.storage.limits, time);
+    this.#share = new LocalShare(instances);
+    this.#stored = new StoredCounts(storage.limits, time);
     this.#redis = new RedisCounts({
       ...options,
-      keyPrefix,
-      onFailure: events.redisFailed,
-      onLate: events.redisLate,
-      onLost: events.limiterDegraded,
-      onBack: events.limiterRecovered,
-      onCounted: events.requestCounted,
       onClockStep: () => this.#refused.clear(),
       onNewServer: () => {
         this.#merged = new BoundedMap(MERGED_MAX);

@@ -58,13 +58,15 @@ async function played() {
       keyPrefix: 'p',
       newClient: () => redis.make(client()),
       time: { ...own, setInterval },
-      onFailure: (error) => told.push(`failure: ${(error as Error).message}`),
-      onLate: () => told.push('late'),
-      onLost: (error) => {
-        told.push('lost');
-        lost.push(error);
+      events: {
+        redisFailed: () => told.push('failure'),
+        redisLate: () => told.push('late'),
+        limiterDegraded(error) {
+          told.push(`lost: ${(error as Error).message}`);
+          lost.push(error);
+        },
+        limiterRecovered: () => told.push('back'),
       },
-      onBack: () => told.push('back'),
       onNewServer: () => told.push('new server'),
     },
     RedisCounts.SCRIPT,
@@ -98,7 +100,7 @@ test('an error is told by its message, else by its code, and by nothing else of 
   ] as const) {
     const { link, clients, told, lost } = await played();
     clients[0]?.(error);
-    assert.deepEqual(told, ['new server', `failure: ${message}`, 'lost']);
+    assert.deepEqual(told, ['new server', 'failure', `lost: ${message}`]);
     assert.deepEqual([(lost[0] as Error).message, Object.keys(lost[0] as Error)], [message, []]);
     await link[Symbol.asyncDispose]();
   }
@@ -131,7 +133,7 @@ test('a loss is told once, and so is the return, which the first connection is n
   assert.deepEqual(told.splice(0), ['new server']);
   clients[0]?.(new Error('reset'));
   clients[0]?.(new Error('reset again'));
-  assert.deepEqual(told.splice(0), ['failure: reset', 'lost']);
+  assert.deepEqual(told.splice(0), ['failure', 'lost: reset']);
   await time.pass(1_000);
   assert.deepEqual(told.splice(0), ['new server', 'back']);
   await time.pass(1_000);
@@ -145,12 +147,12 @@ test('while Redis is lost each failed attempt is told as a failure, and as no fu
   redis.connecting.catch(() => {});
   clients[0]?.(new Error('reset'));
   await time.pass(2_000);
-  assert.deepEqual(told.splice(0), ['new server', 'failure: reset', 'lost', 'failure: refused', 'failure: refused']);
+  assert.deepEqual(told.splice(0), ['new server', 'failure', 'lost: reset', 'failure', 'failure']);
   redis.make = () => {
     throw new Error('no client');
   };
   await time.pass(1_000);
-  assert.deepEqual(told, ['failure: no client']);
+  assert.deepEqual(told, ['failure']);
   await link[Symbol.asyncDispose]();
 });
 
@@ -181,7 +183,7 @@ test('a call without an answer ends after 50 ms, and closes the connection for a
     ['first', 557, undefined],
     ['second', 557, undefined],
   ]);
-  assert.deepEqual(told, ['new server', 'late', 'failure: Redis did not answer within 50 ms', 'lost']);
+  assert.deepEqual(told, ['new server', 'late', 'failure', 'lost: Redis did not answer within 50 ms']);
   assert.equal(redis.destroyed, 1);
   await link[Symbol.asyncDispose]();
 });
@@ -226,7 +228,7 @@ test('a connection whose server does not say which it is is replaced, and what i
   const usual = redis.info;
   redis.info = () => Promise.reject(new Error('busy'));
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['new server', 'failure: busy', 'lost']);
+  assert.deepEqual(told.splice(0), ['new server', 'failure', 'lost: busy']);
   redis.info = usual;
   await time.pass(1_000);
   assert.deepEqual(told.splice(0), ['new server', 'back']);
@@ -236,7 +238,7 @@ test('a connection whose server does not say which it is is replaced, and what i
   redis.info = usual;
   clients.at(-1)?.(new Error('reset'));
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['failure: reset', 'lost', 'new server', 'back']);
+  assert.deepEqual(told.splice(0), ['failure', 'lost: reset', 'new server', 'back']);
   resolve('run_id:2\r\nrole:master');
   await time.pass(100);
   assert.deepEqual([link.isUp, told], [true, []]);
@@ -264,14 +266,14 @@ test('a connection has 900 ms to open, is used once it answers a heartbeat, and 
   await time.pass(1_899);
   assert.deepEqual(told, []);
   await time.pass(1);
-  assert.deepEqual(told.splice(0), ['failure: Redis did not answer within 900 ms']);
+  assert.deepEqual(told.splice(0), ['failure']);
   redis.connecting = Promise.resolve();
   redis.script = () => new Promise(() => {});
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['failure: Redis did not answer within 900 ms'], 'to load the script');
+  assert.deepEqual(told.splice(0), ['failure'], 'to load the script');
   redis.script = async () => [];
   redis.isSilent = true;
   await time.pass(200);
-  assert.deepEqual([link.isUp, told], [false, ['failure: Redis did not answer within 50 ms']]);
+  assert.deepEqual([link.isUp, told], [false, ['failure']]);
   await link[Symbol.asyncDispose]();
 });

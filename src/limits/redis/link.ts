@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { within } from '../../stdx/deadline.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
+import type { Events } from '../../telemetry/events.ts';
 import { LimiterNotOpened } from '../limiter.ts';
 
 /** Asks which server answers, and in which role. */
@@ -16,6 +17,7 @@ const BEAT_MS = 1_000;
 const CONNECT_MS = 900;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
+const KEY_PREFIX = 'pet-catalog';
 
 /** The Lua script that a link runs, and a call of it that writes, for the heartbeat. */
 export interface LinkScript {
@@ -26,22 +28,20 @@ export interface LinkScript {
 }
 
 export interface RedisLinkOptions {
+  /** `redis://` or `rediss://`, with user and password if required. */
   readonly url: string;
-  readonly keyPrefix: string;
-  /** A call or a connection attempt failed or timed out. */
-  readonly onFailure: (error: unknown) => void;
-  /** The connection in use missed the deadline of a call, and is closed. */
-  readonly onLate: () => void;
-  /** Redis was lost, or could not be reached at the start. */
-  readonly onLost: (error: unknown) => void;
-  readonly onBack: () => void;
+  /** The beginning of every key in Redis; for tests. */
+  readonly keyPrefix?: string;
+  readonly events: Pick<Events, 'redisFailed' | 'redisLate' | 'limiterDegraded' | 'limiterRecovered'>;
   /**
    * The server's data may be older than what was counted: the connection is new, or another server, or another role,
    * is behind it. Called before anything runs on a new connection, otherwise within a second.
    */
   readonly onNewServer: () => void;
+  /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
-  readonly newClient?: ((url: string) => RedisClient) | undefined;
+  /** Makes the client of Redis; for tests. */
+  readonly newClient?: (url: string) => RedisClient;
   readonly time: Time;
 }
 
@@ -164,7 +164,7 @@ export class RedisLink implements AsyncDisposable {
       if (this.#isClosed) return made.destroy();
       this.#client = made;
       this.#setServer(server);
-      if (this.#isLost) this.#options.onBack();
+      if (this.#isLost) this.#options.events.limiterRecovered();
       this.#isLost = false;
     } catch (error) {
       if (client) this.#giveUp(client, error);
@@ -175,7 +175,7 @@ export class RedisLink implements AsyncDisposable {
 
   #count(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     this.#watchDeadlines();
-    const { keyPrefix } = this.#options;
+    const { keyPrefix = KEY_PREFIX } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
     return new Promise((settle) => {
       const call = { client, keys: keys.length, since: this.#elapsed(), settle };
@@ -214,8 +214,8 @@ export class RedisLink implements AsyncDisposable {
 
   #reportFailure(error: unknown): void {
     const failure = withoutAddress(error);
-    this.#options.onFailure(failure);
-    if (!this.#isLost) this.#options.onLost(failure);
+    this.#options.events.redisFailed();
+    if (!this.#isLost) this.#options.events.limiterDegraded(failure);
     this.#isLost = true;
   }
 
@@ -236,7 +236,7 @@ export class RedisLink implements AsyncDisposable {
         this.#tick?.[Symbol.dispose]();
         this.#tick = undefined;
       } else if (this.#elapsedMs - oldest.since >= this.#answerMs) {
-        if (oldest.client === this.#client) this.#options.onLate();
+        if (oldest.client === this.#client) this.#options.events.redisLate();
         this.#giveUp(oldest.client, lateness(this.#answerMs)());
       }
     }, TICK_MS);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import type { WindowCounts } from '../../catalog/window-counts.ts';
 import { systemTime, type Time } from '../../stdx/time.ts';
-import { StoredCounts } from './stored-counts.ts';
+import { StoredCounts } from './outage.ts';
 
 /** Storage whose reads end when the test says so. */
 function controlled(time: Time = systemTime()) {

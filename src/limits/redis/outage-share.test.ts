@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
-import type { Limits } from '../catalog/plan.ts';
-import { LocalShare } from './local-share.ts';
+import { type ApiKey, newApiKey } from '../../catalog/api-key.ts';
+import type { Limits } from '../../catalog/plan.ts';
+import { LocalShare } from './outage.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 const NOW = { unix: NOON, steady: NOON };
