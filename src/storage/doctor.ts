@@ -6,7 +6,7 @@ import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, compareClocks, type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
-import { connect, endSoon } from './postgres/connection.ts';
+import { connect, endSoon, readTable } from './postgres/connection.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
@@ -22,7 +22,6 @@ const FREE_BYTES_NEEDED = 16 * 1024 * 1024;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 const ROUND_TRIP_MS_MAX = 20;
 const ROWS_NAMED_MAX = 20;
-const ROWS_AT_ONCE = 1_000;
 const OTHERS_MODE = 0o077;
 
 const MARK = 'select turned_by from rehearsal';
@@ -207,17 +206,13 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
 
 async function damagedRowsOf(client: pg.Client): Promise<string[]> {
   const damaged: string[] = [];
-  await client.query('begin read only');
+  const query = async (text: string) => (await client.query<Tables[CheckedTable]>(text)).rows;
+  await query('begin read only');
   for (const table of CHECKED_TABLES) {
-    await client.query(`declare every_row no scroll cursor for select * from ${table}`);
-    for (;;) {
-      const { rows: some } = await client.query<Tables[CheckedTable]>(`fetch ${ROWS_AT_ONCE} from every_row`);
-      if (some.length === 0) break;
+    for await (const some of readTable(table, query))
       for (const row of some) if (!isIntact(table, row)) damaged.push(`${table} ${nameOf(table, row)}`);
-    }
-    await client.query('close every_row');
   }
-  await client.query('commit');
+  await query('commit');
   return damaged;
 }
 

@@ -49,7 +49,7 @@ export async function claimForService(
 /** True if a service runs on a database. Throws `DatabaseNotOpened`. */
 export async function isServed(database: DatabaseAddress): Promise<boolean> {
   if (database.engine === 'sqlite') return isClaimed(database.file);
-  const { isPostgresClaimed } = await import('./postgres/claim.ts');
+  const { isPostgresClaimed } = await import('./postgres/connection.ts');
   return isPostgresClaimed(database.url);
 }
 
@@ -65,7 +65,7 @@ async function claim(
   { together, refusal }: { together: boolean; refusal: string },
 ): Promise<AsyncDisposable> {
   if (database.engine === 'postgres') {
-    const { claimPostgres } = await import('./postgres/claim.ts');
+    const { claimPostgres } = await import('./postgres/connection.ts');
     return claimPostgres(database.url, { together, refusal });
   }
   const claimed = claimFile(database.file);

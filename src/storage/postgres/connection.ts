@@ -3,7 +3,7 @@ import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 
-export const CONNECT_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 /**
  * The time that a starting service waits for a server that is down: a restart takes seconds, a crash recovery longer.
  */
@@ -16,10 +16,15 @@ const END_TIMEOUT_MS = 500;
 /** TCP keepalive, in seconds: the first probe, the interval, and the number of lost probes. */
 const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'];
 
+/** The advisory lock that a lone service holds exclusively, and services that share Redis hold shared. */
+const CLAIM_LOCK = 7_251_003;
+const RECLAIM_MS = 1_000;
+const READ_AT_ONCE = 1_000;
+
 const UNKNOWN_AUTHORITY = '; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE';
 
 /** Parses 64-bit integers as numbers: none here exceeds 2^53. */
-export const NUMBERS = {
+const NUMBERS = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
@@ -29,14 +34,7 @@ export const NUMBERS = {
  * machine's death. Throws what `pg` throws.
  */
 export async function connect(url: string, purpose: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: strictTls(url),
-    application_name: `pet-catalog ${purpose}`,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    types: NUMBERS,
-  });
+  const client = new pg.Client({ ...settingsOf(url, `pet-catalog ${purpose}`), query_timeout: ANSWER_TIMEOUT_MS });
   // An error also ends the connection, and callers listen for the end.
   client.on('error', () => {});
   try {
@@ -47,6 +45,36 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
     endSoon(client);
     throw error;
   }
+}
+
+/** Opens a pool in which a broken connection fails only the queries on it. */
+export function openPool(url: string, config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({ ...settingsOf(url, 'pet-catalog'), ...config });
+  // An unhandled 'error' event ends the process, and the pool handles it only on idle connections.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+function settingsOf(url: string, name: string): pg.ClientConfig {
+  return {
+    connectionString: strictTls(url),
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types: NUMBERS,
+  };
+}
+
+/** Reads a table by queries in a transaction, through a cursor, so that at most a thousand rows are in memory. */
+export async function* readTable<Row>(table: string, query: (text: string) => Promise<Row[]>): AsyncGenerator<Row[]> {
+  await query(`declare every_row no scroll cursor for select * from ${table}`);
+  for (;;) {
+    const rows = await query(`fetch ${READ_AT_ONCE} from every_row`);
+    if (rows.length === 0) break;
+    yield rows;
+  }
+  await query('close every_row');
 }
 
 interface KeptOptions {
@@ -105,8 +133,41 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
+/** Claims a database as `claimForService` does, anew whenever its connection breaks. Throws `DatabaseNotOpened`. */
+export async function claimPostgres(
+  url: string,
+  { together, refusal }: { together: boolean; refusal: string },
+): Promise<AsyncDisposable> {
+  const claim = new KeptConnection(url, {
+    purpose: 'claim',
+    retryMs: RECLAIM_MS,
+    async prepare(client) {
+      const { rows } = await client.query<{ held: boolean }>(
+        `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
+      );
+      return rows[0]?.held === true;
+    },
+  });
+  if (!(await claim.open().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
+  return claim;
+}
+
+/** True if a service holds a claim of a database. Throws `DatabaseNotOpened`. */
+export async function isPostgresClaimed(url: string): Promise<boolean> {
+  const client = await connect(url, 'claim').catch(notOpened(url));
+  try {
+    const { rows } = await client.query(
+      `select 1 from pg_locks where locktype = 'advisory' and classid = 0 and objid = ${CLAIM_LOCK} and database =
+        (select oid from pg_database where datname = current_database())`,
+    );
+    return rows.length > 0;
+  } finally {
+    await endSoon(client);
+  }
+}
+
 /** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
-export function strictTls(url: string): string {
+function strictTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 

@@ -5,16 +5,7 @@ import { withoutPassword } from '../../config.ts';
 import type { Connection, Database, Engine, Failure, Lock, Statement, Transaction } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
-import type { Tables } from '../sql/tables.ts';
-import {
-  ANSWER_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
-  endSoon,
-  KeptConnection,
-  NUMBERS,
-  notOpened,
-  strictTls,
-} from './connection.ts';
+import { ANSWER_TIMEOUT_MS, endSoon, KeptConnection, notOpened, openPool, readTable } from './connection.ts';
 
 const SERVER_VERSION_MIN = 14;
 /** Pool size of one instance. Work that finds no free connection within `CONNECT_TIMEOUT_MS` is refused. */
@@ -22,7 +13,6 @@ const CONNECTIONS_MAX = 10;
 /** Server-side deadlines for one statement, and for a lock within it. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
-const READ_AT_ONCE = 1_000;
 const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
 
 /** Polling interval beside notifications, which may be lost with their connection. */
@@ -72,7 +62,7 @@ export async function openPostgres(
     announce: async (trx) => {
       await trx.all(sql`select pg_notify('pet_catalog', ${origin})`);
     },
-    readAll,
+    readAll: (trx, table) => readTable(table, (text) => trx.all(raw(text))),
     size: () => sizeOf(pool),
     watch: (look) => watch(url, origin, look),
   };
@@ -86,33 +76,6 @@ async function sizeOf(pool: pg.Pool) {
 
 async function lock(trx: Connection, what: Lock): Promise<void> {
   await trx.all(sql`select pg_advisory_xact_lock(${raw(`${LOCKS[what]}`)})`);
-}
-
-/** A pool in which a broken connection fails only the queries on it. */
-function openPool(url: string, config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: strictTls(url),
-    application_name: 'pet-catalog',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    types: NUMBERS,
-    ...config,
-  });
-  // An unhandled 'error' event ends the process, and the pool handles it only on idle connections.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
-/** Reads through a cursor, so that at most a thousand rows are in memory. */
-async function* readAll(trx: Transaction, table: keyof Tables): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
-  await trx.run(sql`declare every_row no scroll cursor for select * from ${raw(table)}`);
-  for (;;) {
-    const rows = await trx.all<Record<string, unknown>>(sql`fetch ${raw(`${READ_AT_ONCE}`)} from every_row`);
-    if (rows.length === 0) break;
-    yield rows;
-  }
-  await trx.run(sql`close every_row`);
 }
 
 /** Checks the server and its tables, without deadlines: it may have to wait for another instance's migration. */
