@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import sql, { join } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import { IDEMPOTENCY_SECONDS, type Once, type OnceId } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
@@ -9,8 +9,6 @@ import type { Tables } from './tables.ts';
 
 const PURGED_AT_ONCE = 200;
 const NO_OUTCOME = '';
-
-type OutcomeId = Pick<Tables['outcomes'], 'key_id' | 'idempotency_key'>;
 
 /** Makes the id of work that this service repeats itself, after `outcome_unknown`. `attempt` is any unique text. */
 export function attemptOf(attempt: string): OnceId {
@@ -61,17 +59,17 @@ export async function once<T>(
   }
 }
 
-/** Selects some outcomes that are kept no longer, few at a time, so that requests are served in between. */
-export function selectOldOutcomes(db: Connection, oldest: number): Promise<OutcomeId[]> {
-  return db.all(sql`
-    select key_id, idempotency_key from outcomes where created_at <= ${oldest} limit ${PURGED_AT_ONCE}`);
+/** True if there are outcomes that are kept no longer. */
+export async function hasOldOutcomes(db: Connection, oldest: number): Promise<boolean> {
+  const old = await db.all(sql`select key_id from outcomes where created_at <= ${oldest} limit 1`);
+  return old.length > 0;
 }
 
-/** Deletes outcomes, unless their ids were used anew since. */
-export async function deleteOutcomes(trx: Transaction, ids: readonly OutcomeId[], oldest: number): Promise<void> {
-  const rows = join(ids.map(({ key_id, idempotency_key }) => sql`(${key_id}, ${idempotency_key})`));
+/** Deletes some of these, few at a time, so that requests are served in between; none that is used anew meanwhile. */
+export async function deleteOldOutcomes(trx: Transaction, oldest: number): Promise<void> {
   await trx.run(sql`
-    delete from outcomes where (key_id, idempotency_key) in (values ${rows}) and created_at <= ${oldest}`);
+    delete from outcomes where created_at <= ${oldest} and (key_id, idempotency_key) in (
+      select key_id, idempotency_key from outcomes where created_at <= ${oldest} limit ${PURGED_AT_ONCE})`);
 }
 
 function reused(key: string): CatalogError {

@@ -10,7 +10,7 @@ import { SqlCategories } from './categories.ts';
 import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
-import { deleteOutcomes, selectOldOutcomes } from './once.ts';
+import { deleteOldOutcomes, hasOldOutcomes } from './once.ts';
 import { SqlSessions, SqlTokens } from './operators.ts';
 import { SqlOrders } from './orders.ts';
 import { SqlPets } from './pets.ts';
@@ -66,11 +66,9 @@ export class SqlStorage implements Storage {
 
   async purgeOutcomes(): Promise<void> {
     const oldest = this.#time.now().unix - IDEMPOTENCY_SECONDS;
-    const select = () => this.transactions.read((db) => selectOldOutcomes(db, oldest));
-    // Writes nothing where there is nothing to purge.
-    for (let old = await select(); old.length > 0; old = await select()) {
-      const ids = old;
-      await this.transactions.transact((trx) => deleteOutcomes(trx, ids, oldest));
+    // Writes nothing where there is nothing to purge: that would pass for a sign that writes succeed again.
+    while (await this.transactions.read((db) => hasOldOutcomes(db, oldest))) {
+      await this.transactions.transact((trx) => deleteOldOutcomes(trx, oldest));
       await nextTurn();
     }
   }
