@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import sql, { join } from 'sql-template-tag';
+import sql, { empty, join } from 'sql-template-tag';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
@@ -63,27 +63,23 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   }
 
   list(page?: PageQuery): Promise<Category[]> {
+    if (page) return this.#page(page);
     return this.transactions.read(async (db) => {
-      const rows = page
-        ? await this.guard.page('categories', page, ({ after, limit }) =>
-            db.all<Tables['categories']>(sql`select * from categories where id > ${after} order by id limit ${limit}`),
-          )
-        : this.guard.filter(
-            'categories',
-            await db.all<Tables['categories']>(sql`select * from categories order by id`),
-          );
-      return rows.map(toCategory);
+      const rows = await db.all<Tables['categories']>(sql`select * from categories order by id`);
+      return this.guard.filter('categories', rows).map(toCategory);
     });
   }
 
   search({ text, ...page }: PageQuery & { text: string }): Promise<Category[]> {
     const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    return this.#page(page, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
+  }
+
+  #page(page: PageQuery, condition = empty): Promise<Category[]> {
     return this.transactions.read(async (db) => {
       const rows = await this.guard.page('categories', page, ({ after, limit }) =>
         db.all<Tables['categories']>(sql`
-          select * from categories
-          where (id = ${id} or ${contains(text, ['name', 'description'])}) and id > ${after}
-          order by id limit ${limit}`),
+          select * from categories where id > ${after} ${condition} order by id limit ${limit}`),
       );
       return rows.map(toCategory);
     });
@@ -97,10 +93,9 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       if (this.guard.intact('categories', row).name === name) return toCategory(row);
       const renamed = toCategory({ ...row, name });
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
-      const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
+      const { bytes } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       // A bound that was lowered leaves names that only become shorter.
-      if (added > 0 && LIST_START_BYTES + (counter?.bytes ?? 0) + added > this.#bounds.categoriesBytesMax)
-        throw this.#tooLong();
+      if (added > 0 && LIST_START_BYTES + bytes + added > this.#bounds.categoriesBytesMax) throw this.#tooLong();
       const { checksum } = seal('categories', { ...row, name });
       await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
