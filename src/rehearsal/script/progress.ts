@@ -1,5 +1,7 @@
-import { TOLERANCE_MS } from '../verdict/note.ts';
-import { parseScript, type Step, type StepName } from './script.ts';
+import type { Time } from '../../stdx/time.ts';
+import { type Note, TOLERANCE_MS } from '../verdict/note.ts';
+import { parseScript, type Step, type StepName, stepText } from './script.ts';
+import { dateIn, secondMs, turnedMs } from './script-time.ts';
 
 /** Steps that are in force until their seconds are over. */
 const HOLDING: ReadonlySet<StepName> = new Set(['limit', 'limit-date', 'quota', 'ban']);
@@ -22,19 +24,26 @@ export interface Position {
 /** A limit, quota or ban in force. */
 export interface Held {
   readonly step: Step;
-  /** The time that is left of it, in milliseconds and in whole seconds, rounded up. */
-  readonly ms: number;
+  /** The time that is left of it, in whole seconds, rounded up. */
   readonly seconds: number;
+  /** The `Retry-After` that ends with it: a date for `limit-date`, else the seconds. */
+  readonly retryAfter: string;
 }
+
+const BEGINNING: Position = { reached: 0, holdsUntilMs: null };
 
 /** A script that is being followed, step by step. */
 export class Progress implements Position {
+  readonly script: string;
+  readonly #time: Time;
   readonly #steps: readonly Step[];
   #reached: number;
   #holdsUntilMs: number | null;
 
   /** Throws `validation_failed` for a wrong script. */
-  constructor(script: string, { reached, holdsUntilMs }: Position = { reached: 0, holdsUntilMs: null }) {
+  constructor(script: string, time: Time, { reached, holdsUntilMs } = BEGINNING) {
+    this.script = script;
+    this.#time = time;
     this.#steps = parseScript(script);
     this.#reached = reached;
     this.#holdsUntilMs = holdsUntilMs;
@@ -49,10 +58,10 @@ export class Progress implements Position {
   }
 
   /** The step that would apply to a request; undefined when the script is over. */
-  look(nowMs: number): CurrentStep | undefined {
+  look(): CurrentStep | undefined {
     const place = this.#reached - 1;
     const last = this.#steps[place];
-    if (last && this.#heldMs(nowMs) > 0) return { step: last, place, isConsumed: false, isEarly: true };
+    if (last && this.#heldMs > 0) return { step: last, place, isConsumed: false, isEarly: true };
     if (last?.name === 'revoked') return { step: last, place, isConsumed: false, isEarly: false };
     const step = this.#steps[this.#reached];
     return step && { step, place: this.#reached, isConsumed: true, isEarly: false };
@@ -60,15 +69,16 @@ export class Progress implements Position {
 
   /**
    * Consumes the next step, unless an earlier one is in force. A `limit-date` ends with the first whole second of the
-   * wall clock, of which `secondMs` are over.
+   * wall clock.
    */
-  take(nowMs: number, secondMs: number): CurrentStep | undefined {
-    const current = this.look(nowMs);
+  take(): CurrentStep | undefined {
+    const current = this.look();
     if (!current?.isConsumed) return current;
     this.#reached += 1;
     const { name, seconds } = current.step;
-    const restMs = name === 'limit-date' && secondMs > 0 ? 1_000 - secondMs : 0;
-    this.#holdsUntilMs = HOLDING.has(name) ? nowMs + seconds * 1_000 + restMs : null;
+    const overMs = secondMs(this.#time);
+    const restMs = name === 'limit-date' && overMs > 0 ? 1_000 - overMs : 0;
+    this.#holdsUntilMs = HOLDING.has(name) ? turnedMs(this.#time) + seconds * 1_000 + restMs : null;
     return current;
   }
 
@@ -78,15 +88,22 @@ export class Progress implements Position {
   }
 
   /** The limit, quota or ban in force. */
-  held(nowMs: number): Held | undefined {
+  held(): Held | undefined {
     const step = this.#steps[this.#reached - 1];
-    const ms = this.#heldMs(nowMs);
-    return step && ms > 0 ? { step, ms, seconds: Math.ceil(ms / 1_000) } : undefined;
+    const ms = this.#heldMs;
+    if (!step || ms === 0) return undefined;
+    const seconds = Math.ceil(ms / 1_000);
+    return { step, seconds, retryAfter: step.name === 'limit-date' ? dateIn(ms, this.#time) : `${seconds}` };
   }
 
   /** The time that the last step is still in force; 0 once what is left is tolerated. */
-  #heldMs(nowMs: number): number {
-    const ms = (this.#holdsUntilMs ?? 0) - nowMs;
+  get #heldMs(): number {
+    const ms = (this.#holdsUntilMs ?? 0) - turnedMs(this.#time);
     return ms > TOLERANCE_MS ? ms : 0;
   }
+}
+
+/** The note of the step that a request met. */
+export function notedStep(current: CurrentStep | undefined): Pick<Note, 'step' | 'isEarly'> {
+  return { step: current?.isConsumed ? stepText(current.step) : null, isEarly: current?.isEarly ?? false };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemTime, type Time } from '../../stdx/time.ts';
 import { Progress } from './progress.ts';
 import { parseScript, stepText } from './script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
@@ -24,11 +25,16 @@ test('a limit holds for its seconds, and until the whole second that a date can 
     ['limit-date:2', 400, 2_600],
     ['limit-date:2', 0, 2_000],
   ] as const) {
-    const progress = new Progress(script);
-    progress.take(1_000, secondMs);
-    assert.deepEqual([progress.held(1_000)?.ms, progress.held(1_000)?.seconds], [heldMs, Math.ceil(heldMs / 1_000)]);
-    assert.equal(progress.look(1_000 + heldMs - 101)?.isEarly, true);
-    assert.equal(progress.look(1_000 + heldMs - 100)?.isEarly, undefined, 'what is left is tolerated');
+    let nowMs = 1_000;
+    const time = { steadyMs: () => nowMs, unixMs: () => nowMs + secondMs } as Time;
+    const progress = new Progress(script, time);
+    progress.take();
+    assert.equal(progress.held()?.seconds, Math.ceil(heldMs / 1_000));
+    assert.equal(progress.held()?.retryAfter, script === 'limit:2' ? '2' : dateIn(heldMs, time));
+    nowMs += heldMs - 101;
+    assert.equal(progress.look()?.isEarly, true);
+    nowMs += 1;
+    assert.equal(progress.look()?.isEarly, undefined, 'what is left is tolerated');
   }
 });
 
@@ -38,17 +44,17 @@ test('a date is that of the nearest second, whatever was rounded before', () => 
 });
 
 test('a step that could not be played is given back, unless a later one was taken', () => {
-  const progress = new Progress('grease,lost');
-  const [first, second] = [progress.take(0, 0), progress.take(0, 0)];
+  const progress = new Progress('grease,lost', systemTime());
+  const [first, second] = [progress.take(), progress.take()];
   assert.ok(first && second);
   progress.giveBack(first);
   assert.equal(progress.reached, 2);
   progress.giveBack(second);
   assert.equal(progress.reached, 1);
 
-  const revoked = new Progress('revoked');
-  revoked.take(0, 0);
-  const later = revoked.take(0, 0);
+  const revoked = new Progress('revoked', systemTime());
+  revoked.take();
+  const later = revoked.take();
   assert.deepEqual([later?.isEarly, later?.isConsumed], [false, false]);
   if (later) revoked.giveBack(later);
   assert.equal(revoked.reached, 1, 'it is for good');

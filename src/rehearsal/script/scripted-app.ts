@@ -26,7 +26,8 @@ export function withScripts(
 ): (options: AppOptions) => Serve {
   return (options) => {
     const { authenticator } = options;
-    const exchanges = new WeakMap<IncomingMessage, Scripted>();
+    const exchanges = new WeakMap<IncomingMessage, Exchange>();
+    const scripts = new WeakMap<Exchange, ScriptedRequest>();
     const isFree = freeRoutes(options.operations);
 
     const serve = createApp({
@@ -35,12 +36,12 @@ export function withScripts(
         async authenticate(request) {
           const at = machineMs(time);
           const found = await authenticator.authenticate(request);
-          const sent = exchanges.get(request);
+          const exchange = exchanges.get(request);
           const key = found.key && (await keys.find(found.key.id));
-          if (!sent || !found.key || !key) return found;
-          const scripted = new ScriptedRequest(sent.exchange, { key, at, time });
-          sent.scripted = scripted;
-          if (scripted.isRevoked({ isFree: isFree(sent.exchange) })) return authenticator.authenticate(UNKNOWN_KEY);
+          if (!exchange || !found.key || !key) return found;
+          const scripted = new ScriptedRequest(exchange, { key, at, time });
+          scripts.set(exchange, scripted);
+          if (scripted.isRevoked({ isFree: isFree(exchange) })) return authenticator.authenticate(UNKNOWN_KEY);
           return { key: { ...found.key, scripted } };
         },
       },
@@ -54,11 +55,10 @@ export function withScripts(
       })),
     });
     return async (exchange) => {
-      const sent: Scripted = { exchange, scripted: undefined };
-      exchanges.set(exchange.request, sent);
+      exchanges.set(exchange.request, exchange);
       let concluding: Promise<void> | undefined;
       interceptAnswers(exchange, (answer, send) => {
-        const { scripted } = sent;
+        const scripted = scripts.get(exchange);
         if (!scripted) return send(answer);
         concluding ??= scripted.conclude(answer, send);
       });
@@ -66,12 +66,6 @@ export function withScripts(
       await concluding;
     };
   };
-}
-
-/** An exchange, and what its script does with it once its key is known to have one. */
-interface Scripted {
-  readonly exchange: Exchange;
-  scripted: ScriptedRequest | undefined;
 }
 
 /** True if a request is for an operation that spends no step. */

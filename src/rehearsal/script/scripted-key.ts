@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../stdx/bounded-map.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import type { Note } from '../verdict/note.ts';
 import { readProgress, type SavedProgress, saveProgress } from '../verdict/stored-rehearsals.ts';
@@ -7,15 +8,22 @@ import { Progress } from './progress.ts';
 /** Keys without a script in memory. */
 const KEYS_MAX = 10_000;
 const NOTES_MAX = 10_000;
+
+/** Storage and time of the scripts. */
+interface Context {
+  readonly transactions: Transactions;
+  readonly time: Time;
+}
+
 /** The keys with a script, by id. One process serves them all, so their progress is kept in memory. */
 export class ScriptedKeys {
-  readonly #transactions: Transactions;
+  readonly #context: Context;
   readonly #keys: BoundedMap<Promise<ScriptedKey | undefined>>;
   /** Never evicted: it holds the progress of the scripts. Bounded, because operators issue each key. */
   readonly #scripted = new Set<string>();
 
-  constructor(transactions: Transactions) {
-    this.#transactions = transactions;
+  constructor(context: Context) {
+    this.#context = context;
     this.#keys = new BoundedMap(KEYS_MAX, (keyId) => !this.#scripted.has(keyId));
   }
 
@@ -23,10 +31,10 @@ export class ScriptedKeys {
   find(keyId: string): Promise<ScriptedKey | undefined> {
     const known = this.#keys.get(keyId);
     if (known) return known;
-    const reading = readProgress(this.#transactions, keyId).then((saved) => {
+    const reading = readProgress(this.#context.transactions, keyId).then((saved) => {
       if (!saved) return undefined;
       this.#scripted.add(keyId);
-      return new ScriptedKey(keyId, saved, this.#transactions);
+      return new ScriptedKey(keyId, saved, this.#context);
     });
     this.#keys.set(keyId, reading);
     reading.catch(() => this.#keys.delete(keyId));
@@ -36,15 +44,13 @@ export class ScriptedKeys {
 
 /** A key and how far its script was followed. */
 export class ScriptedKey {
-  readonly script: string;
   readonly progress: Progress;
   readonly #id: string;
   readonly #transactions: Transactions;
   #nextNumber: number;
 
-  constructor(id: string, saved: SavedProgress, transactions: Transactions) {
-    this.script = saved.script;
-    this.progress = new Progress(saved.script, saved);
+  constructor(id: string, saved: SavedProgress, { transactions, time }: Context) {
+    this.progress = new Progress(saved.script, time, saved);
     this.#id = id;
     this.#transactions = transactions;
     this.#nextNumber = saved.nextNumber;

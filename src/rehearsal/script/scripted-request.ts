@@ -3,11 +3,10 @@ import { errorAnswer, refusal } from '../../http/errors.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BODY_BYTES_MAX, readBytes } from '../../http/transport/request.ts';
 import type { TurnedTime } from '../turned-time.ts';
-import { digest } from '../verdict/note.ts';
+import { digest, notedKey } from '../verdict/note.ts';
 import { greased, holdsObject, textOf } from './grease.ts';
-import type { CurrentStep, Held } from './progress.ts';
-import { stepText } from './script.ts';
-import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
+import { type CurrentStep, type Held, notedStep } from './progress.ts';
+import { machineMs, secondsOf } from './script-time.ts';
 import type { ScriptedKey } from './scripted-key.ts';
 
 export interface ScriptedRequestOptions {
@@ -45,8 +44,7 @@ export class ScriptedRequest {
 
   /** True if the key is revoked, by this request unless it spends no step. */
   isRevoked({ isFree }: { isFree: boolean }): boolean {
-    const { key, time } = this.#options;
-    const current = key.progress.look(turnedMs(time));
+    const current = this.#options.key.progress.look();
     if (current?.step.name !== 'revoked' || (isFree && current.isConsumed)) return false;
     this.begin();
     return true;
@@ -54,14 +52,12 @@ export class ScriptedRequest {
 
   /** Spends a step. Call once, before anything is done. */
   begin(): void {
-    const { key, time } = this.#options;
-    this.#current = key.progress.take(turnedMs(time), secondMs(time));
+    this.#current = this.#options.key.progress.take();
   }
 
   /** The limit, quota or ban in force for this request. */
   held(): Held | undefined {
-    const { key, time } = this.#options;
-    return key.progress.held(turnedMs(time));
+    return this.#options.key.progress.held();
   }
 
   /** Carries the operation out, unless the step is that nothing is done. */
@@ -113,17 +109,17 @@ export class ScriptedRequest {
     }
     if (this.#step === 'grease') return this.#greased(answer);
     const held = this.#step === 'limit-date' ? this.held() : undefined;
-    return held && answer.status === 429 ? withRetryAfter(answer, dateIn(held.ms, this.#options.time)) : answer;
+    return held && answer.status === 429 ? withRetryAfter(answer, held.retryAfter) : answer;
   }
 
   /** The greased answer; one that has no object spends no step. */
   #greased(answer: Answer): Answer {
-    const { key } = this.#options;
+    const { progress } = this.#options.key;
     if (!this.#current) return answer;
     if (answer.body !== undefined && holdsObject(textOf(answer.body))) {
-      return greased(answer, `${key.script} ${this.#current.place}`);
+      return greased(answer, `${progress.script} ${this.#current.place}`);
     }
-    key.progress.giveBack(this.#current);
+    progress.giveBack(this.#current);
     this.#current = undefined;
     return answer;
   }
@@ -162,13 +158,11 @@ export class ScriptedRequest {
       route,
       target: digest(`${path}?${query}`),
       body: body.length === 0 ? null : digest(body),
-      // `"k"` and `k` are the same key.
-      idempotencyKey: idempotencyKey === undefined ? null : digest(`${idempotencyKey}`.replace(/^"(.*)"$/, '$1')),
+      idempotencyKey: notedKey(idempotencyKey?.toString()),
       credentials: null,
-      step: this.#current?.isConsumed ? stepText(this.#current.step) : null,
-      isEarly: this.#current?.isEarly ?? false,
+      ...notedStep(this.#current),
       status: answer?.status ?? null,
-      retryAfter: secondsOf(headerOf(answer, 'Retry-After'), time),
+      retryAfter: secondsOf(retryAfterOf(answer), time),
       isDelivered,
       isDone: this.#isDone,
       hasCreated: this.#hasCreated,
@@ -188,13 +182,11 @@ function truncated(answer: Answer): Answer | undefined {
 }
 
 function withRetryAfter(answer: Answer, value: string): Answer {
-  const headers = answer.headers ?? [];
-  const place = headers.indexOf('Retry-After') + 1;
-  return { ...answer, headers: headers.map((text, index) => (index === place ? value : text)) };
+  const { headers = [] } = answer;
+  return { ...answer, headers: headers.with(headers.indexOf('Retry-After') + 1, value) };
 }
 
-function headerOf(answer: Answer | undefined, name: string): string | undefined {
-  const headers = answer?.headers ?? [];
-  const index = headers.indexOf(name);
+function retryAfterOf({ headers = [] }: Partial<Answer> = {}): string | undefined {
+  const index = headers.indexOf('Retry-After');
   return index < 0 ? undefined : headers[index + 1];
 }

@@ -4,10 +4,10 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Time } from '../../stdx/time.ts';
 import { greasedJson, holdsObject, unknownHeaders } from '../script/grease.ts';
-import type { CurrentStep, Progress } from '../script/progress.ts';
-import { type StepName, stepText } from '../script/script.ts';
-import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from '../script/script-time.ts';
-import { DIGEST_CHARACTERS, digest, type Note } from '../verdict/note.ts';
+import { type CurrentStep, notedStep, type Progress } from '../script/progress.ts';
+import type { StepName } from '../script/script.ts';
+import { machineMs, secondsOf } from '../script/script-time.ts';
+import { DIGEST_CHARACTERS, digest, type Note, notedKey } from '../verdict/note.ts';
 import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
 import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './made-up-answers.ts';
 import type { Upstream } from './upstream.ts';
@@ -25,7 +25,6 @@ const MADE_TWICE = 'upstream: made twice what was sent twice with one Idempotenc
 export interface ExchangeContext {
   readonly time: Time;
   readonly upstream: Upstream;
-  readonly script: string;
   readonly progress: Progress;
   readonly errorBody: Buffer | undefined;
   origin: string;
@@ -82,8 +81,7 @@ export class Exchange {
       body: this.#body,
       idempotencyKey: this.#idempotencyKey,
       credentials: digest(credentials),
-      step: this.#current?.isConsumed ? stepText(this.#current.step) : null,
-      isEarly: this.#current?.isEarly ?? false,
+      ...notedStep(this.#current),
       status: this.#answer?.status ?? null,
       retryAfter: this.#answer?.retryAfter ?? null,
       isDelivered: this.#isDelivered,
@@ -93,8 +91,7 @@ export class Exchange {
   }
 
   get #idempotencyKey(): string | null {
-    const key = fieldOf(this.#fields, 'idempotency-key');
-    return key === undefined ? null : digest(key.replace(/^"(.*)"$/, '$1'));
+    return notedKey(fieldOf(this.#fields, 'idempotency-key'));
   }
 
   get #step(): StepName | undefined {
@@ -108,8 +105,7 @@ export class Exchange {
   }
 
   async play(): Promise<void> {
-    const { progress, time } = this.#context;
-    this.#current = progress.take(turnedMs(time), secondMs(time));
+    this.#current = this.#context.progress.take();
     const refusal = this.#current && refusalOf(this.#current.step, this.#retryAfter(this.#current));
     if (this.#step === 'reset' || refusal) {
       await this.#readBody();
@@ -125,11 +121,7 @@ export class Exchange {
   }
 
   #retryAfter({ step: { name, seconds } }: CurrentStep): string | undefined {
-    if (name === 'unavailable') return `${seconds}`;
-    const { progress, time } = this.#context;
-    const held = progress.held(turnedMs(time));
-    if (!held) return undefined;
-    return name === 'limit-date' ? dateIn(held.ms, time) : `${held.seconds}`;
+    return name === 'unavailable' ? `${seconds}` : this.#context.progress.held()?.retryAfter;
   }
 
   /** Sends an answer that the upstream did not give, in the media type of its JSON. */
@@ -342,7 +334,7 @@ export class Exchange {
     }
     const text = isWhole ? Buffer.concat(read).toString('utf8') : '';
     if (!this.#current || !holdsObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
-    const seed = `${this.#context.script} ${this.#current.place}`;
+    const seed = `${this.#context.progress.script} ${this.#current.place}`;
     const body = Buffer.from(greasedJson(text, seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
     this.#head(status, [...forOtherBody(fields), ...own], incoming.statusMessage);

@@ -21,13 +21,13 @@ export interface ProxyOptions extends UpstreamOptions {
 export async function openProxy(options: ProxyOptions) {
   const upstream = await upstreamAt(options);
   const { script, errorBody } = options;
+  const time = systemTime();
   const notes: Note[] = [];
   const underWay = new Set<Promise<void>>();
   const context: ExchangeContext = {
-    time: systemTime(),
+    time,
     upstream,
-    script,
-    progress: new Progress(script),
+    progress: new Progress(script, time),
     errorBody,
     origin: '',
     jsonType: 'application/json',
@@ -76,8 +76,9 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 }
 
 function rehearsed(context: ExchangeContext, notes: readonly Note[], { origin }: Upstream): Rehearsed {
-  const { script, progress, remarks, unanswered, reason } = context;
-  const kept = { keyId: null, script, reached: progress.reached, notes, remarks: [...remarks] };
+  const { progress, remarks, unanswered, reason } = context;
+  const { script, reached } = progress;
+  const kept = { keyId: null, script, reached, notes, remarks: [...remarks] };
   if (unanswered === 0) return kept;
   const requests = unanswered === 1 ? 'one request' : `${unanswered} requests`;
   return { ...kept, failure: `The upstream ${origin} did not answer ${requests} under ${script} (${reason})` };

@@ -91,5 +91,10 @@ export function digest(content: string | Buffer): string {
   return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
+/** The digest of an Idempotency-Key; `"k"` and `k` are the same one. */
+export function notedKey(header: string | undefined): string | null {
+  return header === undefined ? null : digest(header.replace(/^"(.*)"$/, '$1'));
+}
+
 /** The time by which a request may be early: timers are not exact, and neither are networks. */
 export const TOLERANCE_MS = 100;
