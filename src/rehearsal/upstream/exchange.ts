@@ -17,8 +17,8 @@ const ROUTE_CHARACTERS_MAX = 100;
 const GREASED_BYTES_MAX = 4 * 1024 * 1024;
 /** Methods whose requests have a body unless their length says otherwise. */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
-const CODINGS = new Set(['accept-encoding']);
-const HOST = new Set(['host']);
+const CODINGS = /^accept-encoding$/i;
+const HOST = /^host$/i;
 const MADE_TWICE = 'upstream: made twice what was sent twice with one Idempotency-Key';
 
 /** State that the exchanges of one proxy share. */
@@ -47,10 +47,10 @@ export class Exchange {
   readonly #context: ExchangeContext;
   readonly #fields: Fields;
   readonly #at: number;
-  /** One listener however often the client is waited for. */
-  readonly #closed: Promise<unknown>;
+  /** Aborted when the client has left, or has its answer. */
+  readonly #left: AbortSignal;
   #current: CurrentStep | undefined;
-  #body: string | null = null;
+  #bodyDigest: string | null = null;
   #answer: { status: number; retryAfterField: string | undefined; retryAfter: number | null } | undefined;
   #answeredAt: number | undefined;
   #isDelivered = false;
@@ -65,7 +65,9 @@ export class Exchange {
     this.#fields = fieldsOf(request.rawHeaders);
     request.on('error', () => {});
     response.on('error', () => {});
-    this.#closed = once(response, 'close').catch(() => {});
+    const leaving = new AbortController();
+    this.#left = leaving.signal;
+    response.once('close', () => leaving.abort());
   }
 
   note(): Note {
@@ -78,7 +80,7 @@ export class Exchange {
       method,
       route: url.replace(/\?.*$/s, '').slice(0, ROUTE_CHARACTERS_MAX),
       target: digest(url),
-      body: this.#body,
+      body: this.#bodyDigest,
       idempotencyKey: this.#idempotencyKey,
       credentials: digest(credentials),
       ...notedStep(this.#current),
@@ -94,6 +96,11 @@ export class Exchange {
     return notedKey(fieldOf(this.#fields, 'idempotency-key'));
   }
 
+  /** The path and the Idempotency-Key. */
+  get #place(): string {
+    return `${digest(this.#request.url ?? '')} ${this.#idempotencyKey}`;
+  }
+
   get #step(): StepName | undefined {
     return this.#current?.step.name;
   }
@@ -105,39 +112,22 @@ export class Exchange {
   }
 
   async play(): Promise<void> {
-    this.#current = this.#context.progress.take();
-    const refusal = this.#current && refusalOf(this.#current.step, this.#retryAfter(this.#current));
-    if (this.#step === 'reset' || refusal) {
-      await this.#readBody();
-      if (refusal) this.answer(refusal);
-      else {
-        this.#stamp();
-        this.#request.socket.resetAndDestroy();
-      }
-    } else {
-      await this.#forward();
-    }
+    const { progress } = this.#context;
+    this.#current = progress.take();
+    const refusal = this.#current && refusalOf(this.#current.step, progress.held());
+    if (refusal || this.#step === 'reset') await this.#readBody();
+    if (refusal) this.answer(refusal);
+    else if (this.#step === 'reset') this.#close('resetAndDestroy');
+    else await this.#forward();
     await this.#ended();
-  }
-
-  #retryAfter({ step: { name, seconds } }: CurrentStep): string | undefined {
-    return name === 'unavailable' ? `${seconds}` : this.#context.progress.held()?.retryAfter;
   }
 
   /** Sends an answer that the upstream did not give, in the media type of its JSON. */
   answer({ status, code, message, headers = [] }: MadeUp): void {
     const body = this.#context.errorBody ?? Buffer.from(JSON.stringify({ code, message, status }));
-    const { jsonType } = this.#context;
-    const flat = [
-      ...headers,
-      'Content-Type',
-      jsonType,
-      'Content-Length',
-      `${body.length}`,
-      'Cache-Control',
-      'no-store',
-    ];
-    this.#head(status, fieldsOf(flat));
+    const type = ['Content-Type', this.#context.jsonType] as const;
+    const length = ['Content-Length', `${body.length}`] as const;
+    this.#head({ status, fields: [...headers, type, length, ['Cache-Control', 'no-store']] });
     this.#stamp();
     this.#response.end(body);
   }
@@ -152,7 +142,7 @@ export class Exchange {
     if (this.#answer) this.#answer.retryAfter = secondsOf(this.#answer.retryAfterField, time);
   }
 
-  #head(status: number, fields: Fields, statusMessage?: string): void {
+  #head({ status, statusMessage, fields }: Omit<UpstreamAnswer, 'chunks'>): void {
     const retryAfter = status === 429 || status >= 500 ? fieldOf(fields, 'retry-after') : undefined;
     this.#answer = { status, retryAfterField: retryAfter, retryAfter: null };
     // The rest of the body is not read, so that the connection cannot go on.
@@ -161,40 +151,30 @@ export class Exchange {
   }
 
   async #ended(): Promise<void> {
-    if (!this.#response.writableFinished && !this.#response.closed) {
-      await Promise.race([once(this.#response, 'finish'), this.#closed]).catch(() => {});
-    }
+    if (!this.#response.writableFinished) await this.#until('finish');
     this.#isDelivered = this.#answer !== undefined && this.#response.writableFinished;
   }
 
   async #readBody(): Promise<void> {
     if (this.#request.headers.expect !== undefined) this.#response.writeContinue();
     try {
-      for await (const _ of this.#hashedBody()) {
-        // Only its digest is of interest.
-      }
+      await drain(this.#body());
     } catch {
       // The client left.
     }
   }
 
   /** The chunks of the body; its digest is kept. */
-  async *#hashedBody(): AsyncGenerator<Buffer> {
-    const content = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of this.#request as AsyncIterable<Buffer>) {
-      content.update(chunk);
-      bytes += chunk.length;
-      yield chunk;
-    }
-    if (bytes > 0) this.#body = content.digest('base64url').slice(0, DIGEST_CHARACTERS);
+  #body(): AsyncIterable<Buffer> {
+    return digested(this.#request, (body) => {
+      this.#bodyDigest = body;
+    });
   }
 
   async #forward(): Promise<void> {
     const { method = '', url = '' } = this.#request;
     const outgoing = this.#context.upstream.request(method, pathOf(url), this.#requestFields().flat());
-    const leave = () => outgoing.destroy();
-    this.#response.once('close', leave);
+    this.#response.once('close', () => outgoing.destroy());
     // Told by `response` or the chunks of the answer.
     outgoing.on('error', () => {});
     outgoing.on('information', ({ statusCode, rawHeaders }) => this.#inform(statusCode, rawHeaders));
@@ -206,10 +186,8 @@ export class Exchange {
       await this.#conclude(incoming);
     } catch (error) {
       if (this.#response.destroyed || this.#response.closed) return;
-      if (this.#answer) this.#destroy();
+      if (this.#answer) this.#close('destroy');
       else this.#failed(error as NodeJS.ErrnoException);
-    } finally {
-      this.#response.off('close', leave);
     }
   }
 
@@ -223,7 +201,7 @@ export class Exchange {
 
   async #send(outgoing: ClientRequest): Promise<void> {
     const closed = once(outgoing, 'close').catch(() => {});
-    for await (const chunk of this.#hashedBody()) {
+    for await (const chunk of this.#body()) {
       if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), closed]);
     }
     outgoing.end();
@@ -231,13 +209,12 @@ export class Exchange {
 
   #requestFields(): Fields {
     const { headers, method = '' } = this.#request;
+    const own: [string, string][] = [['Host', this.#context.upstream.host]];
+    if (headers['transfer-encoding'] !== undefined) own.push(['Transfer-Encoding', 'chunked']);
+    else if (headers['content-length'] === undefined && WITH_BODY.has(method)) own.push(['Content-Length', '0']);
     const passed = without(endToEnd(this.#fields), HOST);
-    const framing: [string, string][] = [];
-    if (headers['transfer-encoding'] !== undefined) framing.push(['Transfer-Encoding', 'chunked']);
-    else if (headers['content-length'] === undefined && WITH_BODY.has(method)) framing.push(['Content-Length', '0']);
-    const host: Fields = [['Host', this.#context.upstream.host], ...framing];
-    if (this.#step !== 'grease') return [...host, ...passed];
-    return [...host, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
+    if (this.#step !== 'grease') return [...own, ...passed];
+    return [...own, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
   }
 
   #inform(status: number, rawHeaders: readonly string[]): void {
@@ -254,35 +231,37 @@ export class Exchange {
 
   /** Ends the exchange with the upstream's answer, by the step. */
   async #conclude(incoming: IncomingMessage): Promise<void> {
-    const { statusCode: status = 0, rawHeaders } = incoming;
+    const { statusCode: status = 0, statusMessage = '', rawHeaders } = incoming;
     const { upstream, origin } = this.#context;
     const fields = moved(endToEnd(fieldsOf(rawHeaders)), upstream.origin, origin);
     const contentType = fieldOf(fields, 'content-type');
     if (isJson(contentType)) this.#context.jsonType = contentType;
     this.#isDone = status < 400;
     if (this.#request.method === 'POST' && status < 300) this.#recordCreate();
-    const answer = { incoming, status, fields, chunks: this.#recorded(incoming, status) };
+    const answer = { status, statusMessage, fields, chunks: this.#recorded(incoming, status) };
     if (this.#step === 'lost' || this.#step === 'unknown') await this.#withhold(answer);
     else if (this.#step === 'cut') await this.#cut(answer);
     else if (this.#step === 'grease' && this.#isGreasable(answer)) await this.#grease(answer);
     else await this.#deliver(answer);
   }
 
-  async #deliver({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
-    if (this.#current && this.#step === 'slow') await this.#waitOut(this.#current.step.seconds);
+  async #deliver(answer: UpstreamAnswer): Promise<void> {
+    const { fields, chunks } = answer;
+    const { step } = this.#current ?? {};
+    if (step?.name === 'slow') await wait(step.seconds * 1_000, undefined, { signal: this.#left }).catch(() => {});
     if (this.#response.closed) return;
     // An answer that cannot be greased consumes no step.
     if (this.#step === 'grease') this.#giveBack();
-    this.#head(status, fields, incoming.statusMessage);
+    this.#head(answer);
     await this.#write(chunks);
     // The last byte of a length is in the last chunk; without one the end is a separate write.
     if (this.#answeredAt === undefined || fieldOf(fields, 'content-length') === undefined) this.#stamp();
     this.#response.end();
   }
 
-  #destroy(): void {
+  #close(how: 'destroy' | 'destroySoon' | 'resetAndDestroy'): void {
     this.#stamp();
-    this.#request.socket.destroy();
+    this.#request.socket[how]();
   }
 
   #giveBack(): void {
@@ -293,26 +272,22 @@ export class Exchange {
   async #withhold({ chunks }: UpstreamAnswer): Promise<void> {
     await drain(chunks);
     if (this.#step === 'unknown') this.answer(UNKNOWN);
-    else this.#destroy();
+    else this.#close('destroy');
   }
 
   /** Sends half of the body, or of its first chunk where its length is unknown. */
-  async #cut({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
-    const length = fieldOf(fields, 'content-length');
-    const [first] = await chunks.next().then(({ value, done }) => (done ? [] : [value]));
-    const whole = length === undefined ? (first?.length ?? 0) : Number(length);
-    let left = Math.floor(whole / 2);
-    if (first && left > 0) {
-      this.#head(status, fields, incoming.statusMessage);
-      for (let chunk: Buffer | undefined = first; chunk && left > 0; chunk = (await chunks.next()).value || undefined) {
-        const part = chunk.subarray(0, left);
-        left -= part.length;
-        await this.#write([part]);
-      }
+  async #cut(answer: UpstreamAnswer): Promise<void> {
+    const length = fieldOf(answer.fields, 'content-length');
+    let left: number | undefined;
+    for await (const chunk of answer.chunks) {
+      left ??= Math.floor(Number(length ?? chunk.length) / 2);
+      if (left === 0) continue;
+      if (!this.#answer) this.#head(answer);
+      const part = chunk.subarray(0, left);
+      left -= part.length;
+      await this.#write([part]);
     }
-    await drain(chunks);
-    this.#stamp();
-    this.#request.socket.destroySoon();
+    this.#close('destroySoon');
   }
 
   #isGreasable({ status, fields }: UpstreamAnswer): boolean {
@@ -322,7 +297,7 @@ export class Exchange {
   }
 
   async #grease(answer: UpstreamAnswer): Promise<void> {
-    const { status, fields, incoming, chunks } = answer;
+    const { fields, chunks } = answer;
     const read: Buffer[] = [];
     let bytes = 0;
     let isWhole = false;
@@ -337,7 +312,7 @@ export class Exchange {
     const seed = `${this.#context.progress.script} ${this.#current.place}`;
     const body = Buffer.from(greasedJson(text, seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
-    this.#head(status, [...forOtherBody(fields), ...own], incoming.statusMessage);
+    this.#head({ ...answer, fields: [...forOtherBody(fields), ...own] });
     this.#stamp();
     this.#response.end(body);
   }
@@ -347,44 +322,33 @@ export class Exchange {
     for await (const chunk of chunks) {
       if (response.destroyed) return;
       this.#stamp();
-      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), this.#closed]);
+      if (!response.write(chunk)) await this.#until('drain');
     }
   }
 
-  /** Waits, but not longer than the client. */
-  async #waitOut(seconds: number): Promise<void> {
-    const leaving = new AbortController();
-    const leave = () => leaving.abort();
-    this.#response.once('close', leave);
-    await wait(seconds * 1_000, undefined, { signal: leaving.signal }).catch(() => {});
-    this.#response.off('close', leave);
+  /** Waits for an event of the response, but not longer than the client. */
+  async #until(event: 'drain' | 'finish'): Promise<void> {
+    await once(this.#response, event, { signal: this.#left }).catch(() => {});
   }
 
   /** The chunks of the upstream's answer. At their end the answer to a POST is recorded, as a digest. */
-  async *#recorded(incoming: IncomingMessage, status: number): AsyncGenerator<Buffer, undefined> {
-    const content = createHash('sha256');
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      content.update(chunk);
-      yield chunk;
-    }
-    if (this.#request.method === 'POST' && status < 300) this.#recordAnswer(content.digest('base64url'));
-    return undefined;
+  #recorded(incoming: IncomingMessage, status: number): AsyncGenerator<Buffer, undefined> {
+    return digested(incoming, (body) => {
+      if (this.#request.method === 'POST' && status < 300) this.#recordAnswer(`${body}`);
+    });
   }
 
   /** A POST that is repeated with its Idempotency-Key is taken for one create, whatever the upstream made of it. */
   #recordCreate(): void {
     const { created } = this.#context;
-    const key = this.#idempotencyKey;
-    const place = `${digest(this.#request.url ?? '')} ${key}`;
-    this.#hasCreated = key === null || !created.has(place);
-    created.add(place);
+    this.#hasCreated = this.#idempotencyKey === null || !created.has(this.#place);
+    created.add(this.#place);
   }
 
   #recordAnswer(answer: string): void {
     const { answers, remarks } = this.#context;
-    const key = this.#idempotencyKey;
-    if (key === null) return;
-    const sent = `${digest(this.#request.url ?? '')} ${key} ${this.#body}`;
+    if (this.#idempotencyKey === null) return;
+    const sent = `${this.#place} ${this.#bodyDigest}`;
     const earlier = answers.get(sent) ?? answer;
     if (earlier !== answer) remarks.add(MADE_TWICE);
     answers.set(sent, earlier);
@@ -392,10 +356,26 @@ export class Exchange {
 }
 
 interface UpstreamAnswer {
-  readonly incoming: IncomingMessage;
   readonly status: number;
+  readonly statusMessage?: string;
   readonly fields: Fields;
   readonly chunks: AsyncGenerator<Buffer, undefined>;
+}
+
+/** The chunks of a message. At their end its digest is told, null without a body. */
+async function* digested(
+  message: IncomingMessage,
+  tell: (digest: string | null) => void,
+): AsyncGenerator<Buffer, undefined> {
+  const content = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    content.update(chunk);
+    bytes += chunk.length;
+    yield chunk;
+  }
+  tell(bytes > 0 ? content.digest('base64url').slice(0, DIGEST_CHARACTERS) : null);
+  return undefined;
 }
 
 async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {

@@ -1,25 +1,8 @@
 /** Fields of one connection (RFC 9110, section 7.6.1), besides those that `Connection` names. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const HOP_BY_HOP = /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i;
 /** Fields that are true of the upstream's own body only. */
-const OF_THE_BODY: ReadonlySet<string> = new Set([
-  'etag',
-  'last-modified',
-  'content-length',
-  'content-md5',
-  'content-digest',
-  'repr-digest',
-  'digest',
-  'signature',
-  'signature-input',
-]);
-const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
+const OF_THE_BODY = /^(etag|last-modified|content-length|content-md5|(content-|repr-)?digest|signature(-input)?)$/i;
+const ADDRESS = /^(content-)?location$/i;
 
 export type Fields = readonly (readonly [name: string, value: string])[];
 
@@ -42,15 +25,12 @@ export function endToEnd(fields: Fields): Fields {
   const named = fields
     .filter(([name]) => name.toLowerCase() === 'connection')
     .flatMap(([, value]) => value.split(',').map((each) => each.trim().toLowerCase()));
-  return fields.filter(([name]) => {
-    const lower = name.toLowerCase();
-    return !HOP_BY_HOP.has(lower) && !lower.startsWith('proxy-') && !named.includes(lower);
-  });
+  return without(fields, HOP_BY_HOP).filter(([name]) => !named.includes(name.toLowerCase()));
 }
 
-/** The fields without those of these lower-case names. */
-export function without(fields: Fields, names: ReadonlySet<string>): Fields {
-  return fields.filter(([name]) => !names.has(name.toLowerCase()));
+/** The fields without those whose name is like this. */
+export function without(fields: Fields, name: RegExp): Fields {
+  return fields.filter(([each]) => !name.test(each));
 }
 
 /** The fields for another body than the upstream's. */
@@ -60,12 +40,10 @@ export function forOtherBody(fields: Fields): Fields {
 
 /** The fields with absolute addresses of one origin moved to another. */
 export function moved(fields: Fields, from: string, to: string): Fields {
+  const move = (address: string) => movedAddress(address, from, to);
   return fields.map(([name, value]) => {
-    const lower = name.toLowerCase();
-    if (!ADDRESSES.has(lower)) return [name, value];
-    if (lower === 'link')
-      return [name, value.replaceAll(/<([^<>]*)>/g, (_, target) => `<${movedAddress(target, from, to)}>`)];
-    return [name, movedAddress(value, from, to)];
+    if (/^link$/i.test(name)) return [name, value.replaceAll(/<([^<>]*)>/g, (_, target) => `<${move(target)}>`)];
+    return [name, ADDRESS.test(name) ? move(value) : value];
   });
 }
 

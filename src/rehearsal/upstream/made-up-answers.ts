@@ -1,11 +1,12 @@
+import type { Held } from '../script/progress.ts';
 import type { Step, StepName } from '../script/script.ts';
+import type { Fields } from './headers.ts';
 
 export interface MadeUp {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Flat. */
-  readonly headers?: readonly string[];
+  readonly headers?: Fields;
 }
 
 const LIMITED = { status: 429, code: 'rate_limit_exceeded', message: 'Too many requests' };
@@ -20,7 +21,7 @@ const REFUSALS: Readonly<Partial<Record<StepName, MadeUp>>> = {
     status: 401,
     code: 'invalid_api_key',
     message: 'The key is not valid',
-    headers: ['WWW-Authenticate', 'Bearer'],
+    headers: [['WWW-Authenticate', 'Bearer']],
   },
 };
 
@@ -29,7 +30,7 @@ export const UNKNOWN: MadeUp = {
   status: 503,
   code: 'outcome_unknown',
   message: 'It is not known whether this was done',
-  headers: ['Retry-After', '1'],
+  headers: [['Retry-After', '1']],
 };
 
 /** The answer of a proxy whose upstream does not answer. */
@@ -39,8 +40,8 @@ export const NO_ANSWER: MadeUp = { status: 502, code: 'bad_gateway', message: 'T
 export const NO_UPGRADE: MadeUp = { status: 501, code: 'not_implemented', message: 'No connection is upgraded here' };
 
 /** The answer that a step makes up without the upstream; undefined if the upstream answers. */
-export function refusalOf({ name }: Step, retryAfter: string | undefined): MadeUp | undefined {
+export function refusalOf({ name, seconds }: Step, held: Held | undefined): MadeUp | undefined {
   const refusal = REFUSALS[name];
-  if (!refusal || retryAfter === undefined) return refusal;
-  return { ...refusal, headers: [...(refusal.headers ?? []), 'Retry-After', retryAfter] };
+  const retryAfter = name === 'unavailable' ? `${seconds}` : held?.retryAfter;
+  return refusal && retryAfter !== undefined ? { ...refusal, headers: [['Retry-After', retryAfter]] } : refusal;
 }
