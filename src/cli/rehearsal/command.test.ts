@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { CommandNotStarted, runToEnd } from './command.ts';
+import { UsageError } from '../invocation.ts';
+import { runToEnd } from './command.ts';
 
 const FOREVER = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
 const usual = { env: process.env, timeoutMs: 60_000, stop: new AbortController().signal };
@@ -21,7 +22,7 @@ test('a command ends with its own exit code, or in vain with the time that it ha
     timedOut: false,
   });
   assert.deepEqual(await runToEnd(FOREVER, { ...usual, timeoutMs: 20 }), { exit: null, timedOut: true });
-  const none = new CommandNotStarted('The command no-such could not be started: spawn no-such ENOENT');
+  const none = new UsageError('The command no-such could not be started: spawn no-such ENOENT');
   await assert.rejects(runToEnd(['no-such', 'x'], usual), none);
 });
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { addAbortListener, once } from 'node:events';
 import type { CommandEnd } from '../../rehearsal/verdict/note.ts';
+import { UsageError } from '../invocation.ts';
 
 const STDERR = 2;
 /** The time that a command that is asked to stop has for it. */
@@ -13,12 +14,9 @@ export interface CommandOptions {
   readonly stop: AbortSignal;
 }
 
-/** A command that could not be started; the message says why. */
-export class CommandNotStarted extends Error {}
-
 /**
  * Runs a command to its end, with stdout and stderr on our stderr. It has its own process group, of which nothing
- * is left afterwards. Throws `CommandNotStarted`.
+ * is left afterwards. Throws `UsageError` if it cannot be started.
  */
 export async function runToEnd(words: readonly string[], options: CommandOptions): Promise<CommandEnd> {
   const [program = '', ...args] = words;
@@ -29,31 +27,24 @@ export async function runToEnd(words: readonly string[], options: CommandOptions
     child = spawn(program, args, { env: { ...env }, stdio: ['ignore', STDERR, STDERR], detached: true });
     await once(child, 'spawn');
   } catch (error) {
-    throw new CommandNotStarted(`The command ${program} could not be started: ${(error as Error).message}`);
+    throw new UsageError(`The command ${program} could not be started: ${(error as Error).message}`);
   }
   const ended = once(child, 'exit');
-  let timedOut = false;
+  const timeout = AbortSignal.timeout(timeoutMs);
   let killing: NodeJS.Timeout | undefined;
   const kill = () => signal(child, 'SIGKILL');
   const end = () => {
     signal(child, 'SIGTERM');
     killing ??= setTimeout(kill, GRACE_MS);
   };
-  const timer = setTimeout(() => {
-    timedOut = true;
-    end();
-  }, timeoutMs);
-  stop.addEventListener('abort', end);
+  using _ending = addAbortListener(AbortSignal.any([stop, timeout]), end);
   // A second signal exits at once.
   process.once('exit', kill);
-  if (stop.aborted) end();
   try {
     const [exit] = (await ended) as [number | null];
-    return { exit, timedOut };
+    return { exit, timedOut: timeout.aborted };
   } finally {
-    clearTimeout(timer);
     clearTimeout(killing);
-    stop.removeEventListener('abort', end);
     process.off('exit', kill);
     kill();
   }

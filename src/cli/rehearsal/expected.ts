@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { parseScript, stepText } from '../../rehearsal/script/script.ts';
 import { outcomeOf, type Report, ruleNamed } from '../../rehearsal/verdict/report.ts';
-import { UsageError } from '../invocation.ts';
+import { readOptionFile, UsageError } from '../invocation.ts';
 
 /** A rule that is known to be broken under a script. */
 interface ExpectedFailure {
@@ -25,13 +24,8 @@ export class ExpectedFailures {
 
   /** Reads a file. Throws `UsageError` with the line that is wrong, or if it cannot be read. */
   static read(file: string): ExpectedFailures {
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch (error) {
-      throw new UsageError(`--expected cannot be read: ${(error as Error).message}`);
-    }
-    const failures = text.split(/\r?\n/).flatMap((written, index) => {
+    const lines = readOptionFile('--expected', file).toString().split(/\r?\n/);
+    const failures = lines.flatMap((written, index) => {
       const line = written.replace(/#.*$/, '').trim();
       return line === '' ? [] : [parse(line, { place: `${file}:${index + 1}`, line: index + 1 })];
     });

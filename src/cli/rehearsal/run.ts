@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parseScript } from '../../rehearsal/script/script.ts';
 import { openProxy } from '../../rehearsal/upstream/proxy.ts';
@@ -17,8 +17,8 @@ import {
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { COLOURED, PLAIN } from '../../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
-import { type Invocation, readDuration, UsageError } from '../invocation.ts';
-import { CommandNotStarted, runToEnd } from './command.ts';
+import { type Invocation, readDuration, readOptionFile, UsageError } from '../invocation.ts';
+import { runToEnd } from './command.ts';
 import { ExpectedFailures } from './expected.ts';
 import { openServiceStage, type Stage } from './stage.ts';
 
@@ -80,7 +80,7 @@ export function addRunCommand(group: Command, invocation: Invocation): void {
     .action(async (_operands: string[], options: Options, self: Command) => {
       const { scripts, words } = operandsOf(self);
       invocation.stopsGracefully = true;
-      await run(scripts, words, { options, invocation });
+      await run({ scripts, words, options, invocation });
     });
 }
 
@@ -95,20 +95,22 @@ function operandsOf(self: Command): { scripts: string[]; words: string[] } {
   return { scripts: self.args.slice(0, self.args.length - words.length), words };
 }
 
-interface Context {
+interface Run {
+  readonly scripts: readonly string[];
+  /** The command and its arguments. */
+  readonly words: readonly string[];
   readonly options: Options;
   readonly invocation: Invocation;
 }
 
-async function run(scripts: readonly string[], words: readonly string[], context: Context): Promise<void> {
-  const { options, invocation } = context;
+async function run({ scripts, words, options, invocation }: Run): Promise<void> {
   checkFormat(options);
   for (const script of scripts) parseScript(script);
   const allowed = { failure: options.allowFailure === true, partial: options.partial === true };
   const rehearsals = scripts.length > 0 ? scripts.map((script) => ({ script, allowed })) : USUAL;
   const expected = options.expected === undefined ? ExpectedFailures.none : ExpectedFailures.read(options.expected);
   const variables = variablesOf(options);
-  const stage = stageOptions(options);
+  const openStage = stagesOf(options);
   const timeoutMs = readTimeoutMs(options.timeout);
   using output = options.output === undefined ? undefined : openOutput(options.output);
 
@@ -116,7 +118,7 @@ async function run(scripts: readonly string[], words: readonly string[], context
   for (const rehearsal of rehearsals) {
     const { script } = rehearsal;
     invocation.tell(`pet-catalog: rehearsing ${script}`);
-    const report = reportOf(await rehearse(script, words, { ...context, stage, variables, timeoutMs }));
+    const report = reportOf(await rehearse(openStage(script), { words, variables, timeoutMs, invocation }));
     verdicts.push({ report, allowed: { ...rehearsal.allowed, known: expected.known(script) } });
     if (report.failure !== undefined) invocation.tell(`pet-catalog: ${report.failure}`);
   }
@@ -138,79 +140,49 @@ function exitCodeOf(outcomes: readonly Outcome[]): number {
   return EXIT_CODES[first];
 }
 
-/** The place of the rehearsals: a service, or a proxy before an upstream. */
-interface StageOptions {
-  readonly empty: boolean;
-  readonly upstream: string | undefined;
-  readonly ca: string | undefined;
-  readonly errorBody: Buffer | undefined;
-  readonly isRemote: boolean;
-}
-
-/** Throws `UsageError`. */
-function stageOptions({ empty, upstream, ca, errorBody, remote }: Options): StageOptions {
+/**
+ * The function that opens a place for a script: a service, or a proxy before an upstream. Both throw `UsageError`.
+ */
+function stagesOf({ empty, upstream, ca, errorBody, remote }: Options): (script: string) => Promise<Stage> {
   const proxied = Object.entries({ '--ca': ca, '--error-body': errorBody, '--remote': remote });
   const [needless] = proxied.find(([, value]) => value !== undefined) ?? [];
   if (upstream === undefined && needless) throw new UsageError(`${needless} needs --upstream`);
   if (upstream !== undefined && empty) throw new UsageError('--empty and --upstream cannot be combined');
-  return {
-    empty: empty === true,
+  const refused = (error: Error) => {
+    if (error instanceof UpstreamRefused) throw new UsageError(error.message);
+    throw new UsageError(`The ${upstream === undefined ? 'service' : 'proxy'} did not start: ${error.message}`);
+  };
+  if (upstream === undefined) {
+    return (script) => openServiceStage(script, { isEmpty: empty === true }).catch(refused);
+  }
+  const proxy = {
     upstream,
-    ca: readCertificates('--ca', ca),
-    errorBody: readOption('--error-body', errorBody),
+    ca: readCertificates(ca),
+    errorBody: errorBody === undefined ? undefined : readOptionFile('--error-body', errorBody),
     isRemote: remote === true,
   };
+  return (script) => openProxy({ ...proxy, script }).catch(refused);
 }
 
-interface RehearseContext extends Context {
-  readonly stage: StageOptions;
+interface Rehearsing extends Pick<Run, 'words' | 'invocation'> {
   readonly variables: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
 
-/** Plays a script to the command. Throws `UsageError` if it could not be tried, or was interrupted. */
-async function rehearse(script: string, words: readonly string[], context: RehearseContext) {
-  const { invocation, variables, timeoutMs } = context;
+/** Plays the script of a stage to the command. Throws `UsageError` if it could not be tried, or was interrupted. */
+async function rehearse(opening: Promise<Stage>, { words, variables, timeoutMs, invocation }: Rehearsing) {
   const { env, stop } = invocation;
-  await using stage = await openStage(script, context.stage);
+  await using stage = await opening;
   const filled = (text: string) => text.replaceAll('{url}', stage.url).replaceAll('{key}', stage.key ?? '');
-  const given = Object.entries(variables).map(([name, value]) => [name, filled(value)]);
-  try {
-    const command = await runToEnd(words.map(filled), {
-      env: { ...env, ...Object.fromEntries(given) },
-      timeoutMs,
-      stop,
-    });
-    if (stop.aborted) throw new UsageError('Interrupted', Number(stop.reason));
-    return { ...(await stage.end()), command };
-  } catch (error) {
-    throw error instanceof CommandNotStarted ? new UsageError(error.message) : error;
-  }
+  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, filled(value)]));
+  const command = await runToEnd(words.map(filled), { env: { ...env, ...given }, timeoutMs, stop });
+  if (stop.aborted) throw new UsageError('Interrupted', Number(stop.reason));
+  return { ...(await stage.end()), command };
 }
 
-async function openStage(script: string, { empty, upstream, ...proxy }: StageOptions): Promise<Stage> {
-  try {
-    if (upstream === undefined) return await openServiceStage(script, { isEmpty: empty });
-    return { ...(await openProxy({ ...proxy, script, upstream })), key: undefined };
-  } catch (error) {
-    if (error instanceof UpstreamRefused) throw new UsageError(error.message);
-    throw new UsageError(
-      `The ${upstream === undefined ? 'service' : 'proxy'} did not start: ${(error as Error).message}`,
-    );
-  }
-}
-
-function readOption(option: string, file: string | undefined): Buffer | undefined {
-  try {
-    return file === undefined ? undefined : readFileSync(file);
-  } catch (error) {
-    throw new UsageError(`${option} cannot be read: ${(error as Error).message}`);
-  }
-}
-
-function readCertificates(option: string, file: string | undefined): string | undefined {
-  const text = readOption(option, file)?.toString();
-  if (text === undefined) return undefined;
+function readCertificates(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  const text = readOptionFile('--ca', file).toString();
   const certificates = text.match(CERTIFICATE) ?? [];
   try {
     for (const each of certificates) new X509Certificate(each);
@@ -218,7 +190,7 @@ function readCertificates(option: string, file: string | undefined): string | un
   } catch {
     // It is told below.
   }
-  throw new UsageError(`${option} is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
+  throw new UsageError(`--ca is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
 }
 
 function variablesOf({ env = [], upstream }: Options): Record<string, string> {

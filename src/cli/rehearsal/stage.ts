@@ -20,8 +20,8 @@ const SETTINGS = {
 /** A place where a script is played to one client. */
 export interface Stage extends AsyncDisposable {
   readonly url: string;
-  /** Undefined where the client brings its own credentials. */
-  readonly key: string | undefined;
+  /** Absent where the client brings its own credentials. */
+  readonly key?: string;
   /** Stops the place, and returns what was kept when every request had ended. */
   end(): Promise<Rehearsed>;
 }
