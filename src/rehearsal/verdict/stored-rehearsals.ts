@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { insertInto, one } from '../../storage/sql/statement.ts';
+import { insertInto } from '../../storage/sql/statement.ts';
 import type { Tables } from '../../storage/sql/tables.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import type { Position } from '../script/progress.ts';
@@ -50,18 +50,12 @@ export function listRehearsed(transactions: Transactions, limit: number): Promis
 /** The progress of a key's rehearsal; undefined if it follows no script. */
 export function readProgress(transactions: Transactions, keyId: string): Promise<SavedProgress | undefined> {
   return transactions.read(async (db) => {
-    const [key] = await db.all<Tables['rehearsed_keys']>(sql`select * from rehearsed_keys where key_id = ${keyId}`);
-    if (!key) return undefined;
-    const { last } = await one<{ last: number | null }>(
-      db,
-      sql`select max(number) as last from rehearsal_notes where key_id = ${keyId}`,
-    );
-    return {
-      script: key.script,
-      reached: key.position,
-      holdsUntilMs: key.holds_until_ms,
-      nextNumber: last === null ? 0 : last + 1,
-    };
+    const [progress] = await db.all<SavedProgress>(sql`
+      select script, position as reached, holds_until_ms as "holdsUntilMs",
+        (select coalesce(max(number), -1) + 1 from rehearsal_notes where key_id = ${keyId}) as "nextNumber"
+      from rehearsed_keys
+      where key_id = ${keyId}`);
+    return progress;
   });
 }
 
