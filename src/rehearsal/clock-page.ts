@@ -1,9 +1,8 @@
-import { CatalogError } from '../catalog/error.ts';
 import { html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther } from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
-import { field } from '../operator/frame/form.ts';
+import { field, mistakeIn } from '../operator/frame/form.ts';
 import { page } from '../operator/frame/layout.ts';
 import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
@@ -19,8 +18,7 @@ export function clockRoutes(transactions: Transactions, time: TurnedTime): reado
       await turnTime(transactions, wanted, { machine: time.machine, by: context.by });
       return seeOther('/clock');
     } catch (error) {
-      if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-      return clockPage(context, time, error.message);
+      return clockPage(context, time, mistakeIn(error));
     }
   };
   return [

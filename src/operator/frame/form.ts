@@ -67,11 +67,16 @@ export class FormCheck {
     try {
       return read();
     } catch (error) {
-      if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-      this.mistakes.set(name, error.message);
+      this.mistakes.set(name, mistakeIn(error));
       return undefined;
     }
   }
+}
+
+/** The message of a `validation_failed`, for its form. Throws any other error. */
+export function mistakeIn(error: unknown): string {
+  if (error instanceof CatalogError && error.code === 'validation_failed') return error.message;
+  throw error;
 }
 
 /** Every mistake with a link to its field, above the form; nothing without any. */

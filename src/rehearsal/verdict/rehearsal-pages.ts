@@ -1,16 +1,17 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
+import { validator } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, onGet, onPost } from '../../operator/frame/context.ts';
-import { empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
-import { field } from '../../operator/frame/form.ts';
+import { csrfField, empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
+import { field, mistakeIn } from '../../operator/frame/form.ts';
 import { page } from '../../operator/frame/layout.ts';
 import { secretPage } from '../../operator/keys/list.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
+import { PrintedRehearsal, type Rehearsed } from './note.ts';
 import { reachedText } from './report.ts';
-import { reportRoutes } from './report-page.ts';
 import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './stored-rehearsals.ts';
 import { rehearsalView } from './timeline.ts';
 
@@ -18,6 +19,12 @@ const SHOWN_MAX = 100;
 /** The steps that the form asks for, one after the other. */
 const ROWS = 6;
 const PLAN = 'business';
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+const REPORTS_MAX = 50;
+
+const checkReports = validator({ type: 'array', maxItems: REPORTS_MAX, items: PrintedRehearsal } as const);
+
+type ReportFile = Omit<Rehearsed, 'notes'> & { readonly requests: Rehearsed['notes'] };
 
 interface Fields {
   readonly name: string;
@@ -27,15 +34,17 @@ interface Fields {
   readonly script: string;
 }
 
-const NO_FIELDS: Fields = { name: '', rows: [], script: '' };
-
-/** The pages of the console about rehearsals: their list, the form that writes a script, and the timeline of each. */
+/**
+ * The pages of the console about rehearsals: their list, the form that writes a script, the timeline of each, and that
+ * of a run whose service or proxy is gone, by its report, of which nothing is kept.
+ */
 export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRoute[] {
   return [
     onGet('/rehearsals', (context) => listPage(context, transactions)),
-    onGet('/rehearsals/new', (context) => formPage(context, NO_FIELDS), 'keys'),
+    onGet('/rehearsals/new', (context) => formPage(context), 'keys'),
     onPost('/rehearsals', (context) => create(context, transactions), 'keys'),
-    ...reportRoutes,
+    onGet('/rehearsals/report', (context) => filePage(context)),
+    { ...onPost('/rehearsals/report', showReports, 'viewer'), bodyBytesMax: FILE_BYTES_MAX },
     onGet('/rehearsals/:id', (context) => rehearsalPage(context, transactions)),
   ];
 }
@@ -65,8 +74,9 @@ function listRow({ keyId, name, script, reached }: RehearsedKey): Html {
 <td class="long"><code>${script}</code></td><td>${reached} of ${steps}</td></tr>\n`;
 }
 
-function formPage(context: ConsoleContext, fields: Fields, wrong?: string): Answer {
-  const rows = Array.from({ length: ROWS }, (_, index) => formRow(index + 1, fields.rows[index]));
+function formPage(context: ConsoleContext, wrong?: string): Answer {
+  const fields = readFields(context.form);
+  const rows = fields.rows.map((row, index) => formRow(index + 1, row));
   const form = html`<div class="fields"><div><label for="name">Name of the key</label>
 <input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off"></div>
 <fieldset><legend>Steps</legend>${rows}
@@ -75,16 +85,14 @@ function formPage(context: ConsoleContext, fields: Fields, wrong?: string): Answ
 <input id="script" name="script" value="${fields.script}" autocomplete="off" spellcheck="false" aria-describedby="script-hint">
 <p class="hint" id="script-hint">Such as <code>ok,limit:2,lost*2,ok</code>. If it is given, the steps above are ignored.</p></div>
 <div class="row"><button class="primary">Create the key</button><a class="button" href="/console/rehearsals">Cancel</a></div></div>`;
-  const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
-<h1>New rehearsal</h1>
+  const content = html`<h1>New rehearsal</h1>
 <p class="lead">The first request with the new key meets the first step, the next one the second. Then everything is as usual. The key is on the plan ${PLAN}.</p>
 ${mistake(wrong)}
 ${post(context, '/rehearsals', form)}`;
-  const status = wrong === undefined ? 200 : 400;
-  return page(context, { section: '/rehearsals', title: 'New rehearsal', content, status });
+  return pageBelow(context, { title: 'New rehearsal', content, wrong });
 }
 
-function formRow(number: number, { step, seconds, times } = { step: '', seconds: '', times: '' }): Html {
+function formRow(number: number, { step, seconds, times }: Fields['rows'][number]): Html {
   const names = ['', ...Object.keys(STEP_SECONDS_MAX)].map(
     (each) => html`<option value="${each}"${each === step ? html` selected` : ''}>${each || 'none'}</option>`,
   );
@@ -114,15 +122,14 @@ async function create(context: ConsoleContext, transactions: Transactions): Prom
     const note = html`<p>Its requests meet <code>${script}</code>. <a href="/console/rehearsals/${key.id}">Watch the rehearsal</a></p>`;
     return secretPage(context, { key, secret, title: 'The key is created', note });
   } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return formPage(context, fields, error.message);
+    return formPage(context, mistakeIn(error));
   }
 }
 
 function readFields(form: URLSearchParams): Fields {
   const [steps, seconds, times] = ['step', 'seconds', 'times'].map((name) => form.getAll(name));
-  const rows = (steps ?? []).slice(0, ROWS).map((step, index) => ({
-    step,
+  const rows = Array.from({ length: ROWS }, (_, index) => ({
+    step: steps?.[index] ?? '',
     seconds: seconds?.[index]?.trim() ?? '',
     times: times?.[index]?.trim() ?? '',
   }));
@@ -134,12 +141,68 @@ async function rehearsalPage(context: ConsoleContext, transactions: Transactions
   const rehearsal = await readRehearsal(transactions, id);
   if (!rehearsal) throw nothingHere('rehearsal');
   const key = await keyWithId(context, id);
-  const steps = parseScript(rehearsal.script).length;
-  const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
-<h1>${foreign(key.name)}</h1>
+  const content = html`<h1>${foreign(key.name)}</h1>
 <dl class="facts"><dt>Key</dt><dd><a href="/console/keys/${key.id}"><code>${key.id}</code></a></dd>
 <dt>Script</dt><dd><code>${rehearsal.script}</code></dd>
-<dt>Reached</dt><dd id="reached" data-live>${reachedText({ reached: rehearsal.reached, steps })}</dd></dl>
+<dt>Reached</dt><dd id="reached" data-live>${reachedText(rehearsal)}</dd></dl>
 ${rehearsalView(rehearsal)}`;
-  return page(context, { section: '/rehearsals', title: `Rehearsal of ${key.name}`, content });
+  return pageBelow(context, { title: `Rehearsal of ${key.name}`, content });
+}
+
+function filePage(context: ConsoleContext, wrong?: string): Answer {
+  const content = html`<h1>Show a report</h1>
+<p class="lead">The requests of a run as a timeline, before a service of ours or any other API. Nothing of the file is kept.</p>
+${mistake(wrong)}
+<form method="post" action="/console/rehearsals/report" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
+<div><label for="file">File</label><input id="file" name="file" type="file" accept=".json" required aria-describedby="file-hint">
+<p class="hint" id="file-hint">Written by <code>pet-catalog rehearse run --json --output report.json</code>, up to 8 MiB.</p></div>
+<div class="row"><button class="primary">Show</button><a class="button" href="/console/rehearsals">Cancel</a></div></div></form>`;
+  return pageBelow(context, { title: 'Show a report', content, wrong });
+}
+
+function showReports(context: ConsoleContext): Answer {
+  try {
+    const views = readReports(context).map((report, index) => reportView(report, index + 1));
+    return pageBelow(context, { title: 'Report', content: html`<h1>Report</h1>${views}` });
+  } catch (error) {
+    return filePage(context, `This is no report of a rehearsal: ${mistakeIn(error)}`);
+  }
+}
+
+function readReports({ file }: ConsoleContext): readonly ReportFile[] {
+  if (!file?.name) throw invalid('no file was chosen');
+  let sent: unknown;
+  try {
+    sent = JSON.parse(file.bytes.toString('utf8'));
+  } catch {
+    throw invalid('the file is not JSON');
+  }
+  // `rehearse report` prints one alone.
+  return checkReports(Array.isArray(sent) ? sent : [sent]) as readonly ReportFile[];
+}
+
+function reportView({ requests, ...report }: ReportFile, place: number): Html {
+  const { script, command, failure } = report;
+  const marks = { prefix: `${place}-`, suffix: ` under ${place}. ${script}` };
+  return html`<dl class="facts"><dt>Script</dt><dd><code>${script}</code></dd>
+<dt>Reached</dt><dd>${reachedText(report)}</dd>
+<dt>Command</dt><dd>${command ? commandText(command) : 'unknown'}</dd></dl>
+${mistake(failure)}
+${rehearsalView({ ...report, notes: requests }, marks)}`;
+}
+
+function commandText({ exit, timedOut }: NonNullable<Rehearsed['command']>): string {
+  if (timedOut) return 'stopped, because it did not end in time';
+  return exit === null ? 'ended by a signal' : `exited with ${exit}`;
+}
+
+/** A page below the list of rehearsals; a form that is shown again says what is wrong. */
+function pageBelow(
+  context: ConsoleContext,
+  shown: { title: string; content: Html; wrong?: string | undefined },
+): Answer {
+  const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
+${shown.content}`;
+  const status = shown.wrong === undefined ? 200 : 400;
+  return page(context, { section: '/rehearsals', title: shown.title, content, status });
 }

@@ -83,8 +83,8 @@ export function runText(judged: readonly JudgedReport[], style: Style): string {
 }
 
 /** The number of steps that were spent. */
-export function reachedText({ reached, steps }: Pick<Report, 'reached' | 'steps'>): string {
-  return `${reached} of ${steps} steps were reached`;
+export function reachedText({ script, reached }: Pick<Report, 'script' | 'reached'>): string {
+  return `${reached} of ${parseScript(script).length} steps were reached`;
 }
 
 /** The report for the writer of verdicts: the script, the command, each rule; its name is the same in each run. */
