@@ -370,9 +370,9 @@ test('the wait for a date is noted to the millisecond', async () => {
     ...{ isDone: false, hasCreated: false, retryAfter: 2.345 },
   };
   await saveProgress(transactions, id, { reached: 1, holdsUntilMs: 7, number: 0, note });
-  assert.deepEqual((await readRehearsal(transactions, id))?.notes, [note]);
+  assert.deepEqual((await readRehearsal(transactions, id))?.requests, [note]);
   await transactions.transact((trx) => trx.run(sql`update rehearsal_notes set retry_after_ms = null`));
-  const [old] = (await readRehearsal(transactions, id))?.notes ?? [];
+  const [old] = (await readRehearsal(transactions, id))?.requests ?? [];
   assert.equal(old?.retryAfter, 3, 'notes of a service before that have whole seconds');
 });
 
@@ -420,7 +420,7 @@ test('an answer that a defect made no JSON spends no grease', async () => {
   assert.match(await (await own.call(secret, '/nothing')).text(), /^<!doctype html>/);
   const rehearsal = await readRehearsal(own.storage.transactions, key.id);
   assert.deepEqual(
-    [rehearsal?.reached, rehearsal?.notes.map(({ status, step }) => [status, step])],
+    [rehearsal?.reached, rehearsal?.requests.map(({ status, step }) => [status, step])],
     [0, [[404, null]]],
   );
 });

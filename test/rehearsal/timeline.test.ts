@@ -98,7 +98,7 @@ test('the timeline numbers the latest requests by all, and praises only a wait t
     keyId: 'key_1',
     script: 'ok',
     reached: 0,
-    notes: Array.from({ length: 201 }, (_, index) => note(index)),
+    requests: Array.from({ length: 201 }, (_, index) => note(index)),
   });
   const rows = [...text.matchAll(/<tr id="request-(\d+)">.*?<\/tr>/gs)];
   assert.deepEqual([rows.length, rows[0]?.[1], rows.at(-1)?.[1]], [200, '2', '201']);

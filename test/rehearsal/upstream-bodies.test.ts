@@ -71,8 +71,8 @@ test('an answer before the end of its request ends the connection, and a refusal
   const [answer] = (await once(waiting, 'response')) as [IncomingMessage];
   assert.equal(answer.statusCode, 500);
   answer.resume();
-  const { notes } = await proxy.end();
-  assert.equal(notes[1]?.body?.length, 22);
+  const { requests } = await proxy.end();
+  assert.equal(requests[1]?.body?.length, 22);
 });
 
 test('of a JSON text 4 MiB are greased, and no more, which Node.js warns of nothing about', async (t) => {

@@ -96,9 +96,9 @@ test('a request without a body has none at the upstream, and says so by methods 
     ['PATCH', '0', undefined],
     ['QUERY', '0', undefined],
   ]);
-  const { notes } = await proxy.end();
+  const { requests } = await proxy.end();
   assert.deepEqual(
-    notes.map(({ body }) => body),
+    requests.map(({ body }) => body),
     [null, null, null, null, null],
   );
 });

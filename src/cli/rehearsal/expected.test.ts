@@ -15,7 +15,7 @@ const read = (text: string) => {
   return ExpectedFailures.read(file);
 };
 const report = (script: string, more: Partial<Rehearsed> = {}) =>
-  reportOf({ keyId: null, script, reached: 0, notes: [], ...more });
+  reportOf({ keyId: null, script, reached: 0, requests: [], ...more });
 
 test('a script and a rule in each line, whatever its end, with comments beside and between', () => {
   const expected = read('# ours\r\nlost,ok*2   once\r\n\r\nlost,ok,ok stops # both\nlimit:2 waits');
@@ -29,8 +29,8 @@ test('a line is stale if its script was tried, and its own rule was not broken',
   const expected = read('limit:2 waits\nlimit:2 once\nlost once\nerror once\n');
   const note = { method: 'GET', route: '/pets', target: 'pets', body: null, idempotencyKey: null, credentials: null };
   const limited = { ...note, turnedBy: 0, step: null, isEarly: false, status: 429, retryAfter: 2, isDelivered: true };
-  const notes = [0, 5].map((at) => ({ ...limited, at, answeredAt: at, isDone: false, hasCreated: false }));
-  const reports = [report('limit:2', { notes }), report('error', { failure: 'no answer' })];
+  const requests = [0, 5].map((at) => ({ ...limited, at, answeredAt: at, isDone: false, hasCreated: false }));
+  const reports = [report('limit:2', { requests }), report('error', { failure: 'no answer' })];
   assert.deepEqual(expected.stale(reports), [
     `${file}:2: "limit:2 once" is stale: once was not broken; remove the line`,
   ]);

@@ -1,13 +1,12 @@
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
-import type { Note } from '../verdict/note.ts';
+import { NOTES_MAX, type Note } from '../verdict/note.ts';
 import { readProgress, type SavedProgress, saveProgress } from '../verdict/stored-rehearsals.ts';
 import { Progress } from './progress.ts';
 
 /** Keys without a script in memory. */
 const KEYS_MAX = 10_000;
-const NOTES_MAX = 10_000;
 
 /** Storage and time of the scripts. */
 interface Context {

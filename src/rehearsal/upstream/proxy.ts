@@ -3,13 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { systemTime } from '../../stdx/time.ts';
 import { Progress } from '../script/progress.ts';
-import type { Note, Rehearsed } from '../verdict/note.ts';
+import { NOTES_MAX, type Note, type Rehearsed } from '../verdict/note.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
 import { NO_UPGRADE } from './made-up-answers.ts';
 import { type Upstream, type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';
-const NOTES_MAX = 10_000;
 
 export interface ProxyOptions extends UpstreamOptions {
   readonly script: string;
@@ -22,7 +21,7 @@ export async function openProxy(options: ProxyOptions) {
   const upstream = await upstreamAt(options);
   const { script, errorBody } = options;
   const time = systemTime();
-  const notes: Note[] = [];
+  const requests: Note[] = [];
   const underWay = new Set<Promise<void>>();
   const context: ExchangeContext = {
     time,
@@ -43,9 +42,9 @@ export async function openProxy(options: ProxyOptions) {
     if (request.headers.upgrade !== undefined) return exchange.answer(NO_UPGRADE);
     const isPlayed = !isPreflight(request);
     // In the order of arrival; the note is complete when the exchange has ended.
-    const place = isPlayed && notes.length < NOTES_MAX ? notes.push(exchange.note()) - 1 : undefined;
+    const place = isPlayed && requests.length < NOTES_MAX ? requests.push(exchange.note()) - 1 : undefined;
     const served = (isPlayed ? exchange.play() : exchange.pass()).finally(() => {
-      if (place !== undefined) notes[place] = exchange.note();
+      if (place !== undefined) requests[place] = exchange.note();
       underWay.delete(served);
     });
     underWay.add(served);
@@ -65,7 +64,7 @@ export async function openProxy(options: ProxyOptions) {
     /** Closes every connection, and returns what was kept. No byte of a body is. */
     async end() {
       await close();
-      return rehearsed(context, notes, upstream);
+      return rehearsed(context, requests, upstream);
     },
     [Symbol.asyncDispose]: close,
   };
@@ -75,11 +74,11 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-function rehearsed(context: ExchangeContext, notes: readonly Note[], { origin }: Upstream): Rehearsed {
+function rehearsed(context: ExchangeContext, requests: readonly Note[], { origin }: Upstream): Rehearsed {
   const { progress, remarks, unanswered, reason } = context;
   const { script, reached } = progress;
-  const kept = { keyId: null, script, reached, notes, remarks: [...remarks] };
+  const kept = { keyId: null, script, reached, requests, remarks: [...remarks] };
   if (unanswered === 0) return kept;
-  const requests = unanswered === 1 ? 'one request' : `${unanswered} requests`;
-  return { ...kept, failure: `The upstream ${origin} did not answer ${requests} under ${script} (${reason})` };
+  const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
+  return { ...kept, failure: `The upstream ${origin} did not answer ${count} under ${script} (${reason})` };
 }

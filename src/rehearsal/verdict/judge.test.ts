@@ -53,8 +53,8 @@ function pair(first: Partial<Note>, ms: number, second: Partial<Note>): Happened
 }
 
 function judged(happened: readonly Happened[], more: Partial<Rehearsed> = {}) {
-  const notes = happened.map(([at, differs]) => ({ ...ORDINARY, at, answeredAt: at, ...differs }));
-  return judge({ keyId: 'key_1', script: 'ok', reached: 0, notes, ...more });
+  const requests = happened.map(([at, differs]) => ({ ...ORDINARY, at, answeredAt: at, ...differs }));
+  return judge({ keyId: 'key_1', script: 'ok', reached: 0, requests, ...more });
 }
 
 /** The rules that were met, each with its verdict and the requests that break it. */

@@ -58,8 +58,8 @@ const OVERLAPPED =
  * whose upstream failed proves nothing about the client.
  */
 export function judge(rehearsed: Rehearsed): { rules: readonly Judged[]; remarks: readonly string[] } {
-  const { keyId, notes, command, failure, remarks = [] } = rehearsed;
-  const counted = requestsOf(notes).filter((request) => keyId === null || !isFree(request));
+  const { keyId, requests, command, failure, remarks = [] } = rehearsed;
+  const counted = requestsOf(requests).filter((request) => keyId === null || !isFree(request));
   const { runs, haveOverlapped } = runsOf(counted);
   const seen = { requests: counted, runs, command };
   const rules = (Object.keys(RULES) as RuleName[]).map((rule): Judged => {

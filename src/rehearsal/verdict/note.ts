@@ -3,6 +3,9 @@ import type { Static } from 'typebox';
 
 export const DIGEST_CHARACTERS = 22;
 
+/** The requests of a rehearsal that are noted. */
+export const NOTES_MAX = 10_000;
+
 const flag = { type: 'boolean' } as const;
 const number = { type: 'number' } as const;
 const text = { type: 'string', maxLength: 4_096 } as const;
@@ -70,7 +73,7 @@ export const PrintedRehearsal = {
     reached: { type: 'integer', minimum: 0 },
     requests: {
       type: 'array',
-      maxItems: 10_000,
+      maxItems: NOTES_MAX,
       items: { type: 'object', required: Object.keys(NOTE_MEMBERS), properties: NOTE_MEMBERS },
     },
     /** The command that sent the requests, where it is known. */
@@ -83,7 +86,7 @@ export const PrintedRehearsal = {
 } as const;
 
 export interface Rehearsed extends Readonly<Omit<Static<typeof PrintedRehearsal>, 'requests'>> {
-  readonly notes: readonly Note[];
+  readonly requests: readonly Note[];
 }
 
 /** The digest by which notes tell requests apart. */

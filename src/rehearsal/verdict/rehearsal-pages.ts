@@ -24,8 +24,6 @@ const REPORTS_MAX = 50;
 
 const checkReports = validator({ type: 'array', maxItems: REPORTS_MAX, items: PrintedRehearsal } as const);
 
-type ReportFile = Omit<Rehearsed, 'notes'> & { readonly requests: Rehearsed['notes'] };
-
 interface Fields {
   readonly name: string;
   /** One for each row; an empty name is no step. */
@@ -169,7 +167,7 @@ function showReports(context: ConsoleContext): Answer {
   }
 }
 
-function readReports({ file }: ConsoleContext): readonly ReportFile[] {
+function readReports({ file }: ConsoleContext): readonly Rehearsed[] {
   if (!file?.name) throw invalid('no file was chosen');
   let sent: unknown;
   try {
@@ -178,17 +176,17 @@ function readReports({ file }: ConsoleContext): readonly ReportFile[] {
     throw invalid('the file is not JSON');
   }
   // `rehearse report` prints one alone.
-  return checkReports(Array.isArray(sent) ? sent : [sent]) as readonly ReportFile[];
+  return checkReports(Array.isArray(sent) ? sent : [sent]) as readonly Rehearsed[];
 }
 
-function reportView({ requests, ...report }: ReportFile, place: number): Html {
+function reportView(report: Rehearsed, place: number): Html {
   const { script, command, failure } = report;
   const marks = { prefix: `${place}-`, suffix: ` under ${place}. ${script}` };
   return html`<dl class="facts"><dt>Script</dt><dd><code>${script}</code></dd>
 <dt>Reached</dt><dd>${reachedText(report)}</dd>
 <dt>Command</dt><dd>${command ? commandText(command) : 'unknown'}</dd></dl>
 ${mistake(failure)}
-${rehearsalView({ ...report, notes: requests }, marks)}`;
+${rehearsalView(report, marks)}`;
 }
 
 function commandText({ exit, timedOut }: NonNullable<Rehearsed['command']>): string {

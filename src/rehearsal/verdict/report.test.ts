@@ -25,7 +25,7 @@ const NOTE: Note = {
 const early = Array.from({ length: 21 }, () => ({ ...NOTE, at: 9, answeredAt: 9, step: null, isEarly: true }));
 
 test('of much evidence the first twenty sentences are shown', () => {
-  const report = reportOf({ keyId: 'key_1', script: 'limit:2,ok', reached: 1, notes: [NOTE, ...early] });
+  const report = reportOf({ keyId: 'key_1', script: 'limit:2,ok', reached: 1, requests: [NOTE, ...early] });
   const { evidence = [] } = report.rules.find(({ rule }) => rule === 'waits') ?? {};
   assert.equal(evidence.length, 21);
   assert.equal(evidence[20], '1 more');
@@ -39,12 +39,12 @@ test('of much evidence the first twenty sentences are shown', () => {
     /\n {2}BROKEN waits\n {4}No request comes before .*\n {4}Request 2 \(GET \/v1\/pets\) came 9 ms after/,
   );
   assert.equal(outcomeOf(report), 'broken');
-  const alone = reportText(reportOf({ keyId: 'key_1', script: 'limit:2,ok', reached: 1, notes: [NOTE] }));
+  const alone = reportText(reportOf({ keyId: 'key_1', script: 'limit:2,ok', reached: 1, requests: [NOTE] }));
   assert.match(alone, /\n1 of 2 steps were reached, by one request\n/);
 });
 
 test('a script that was not followed to its end is an error of its own', () => {
-  const report = reportOf({ keyId: null, script: 'limit:2', reached: 0, notes: [] });
+  const report = reportOf({ keyId: null, script: 'limit:2', reached: 0, requests: [] });
   const { name, verdicts } = suiteOf(report);
   assert.deepEqual(
     verdicts.map(({ sentence }) => sentence),
@@ -105,12 +105,18 @@ for (const [what, happened, allowed, exit, lines] of [
     2,
     [UNREACHED, 'command error The command did not end in time, and was stopped'],
   ],
-  ['a broken rule before the time-out', { notes: BROKEN, command: { exit: null, timedOut: true } }, {}, 1, undefined],
-  ['another rule than the known one', { notes: BROKEN }, { known: new Set(['once']) }, 1, undefined],
-  ['the known rule', { notes: BROKEN }, { known: new Set(['waits']) }, 0, undefined],
+  [
+    'a broken rule before the time-out',
+    { requests: BROKEN, command: { exit: null, timedOut: true } },
+    {},
+    1,
+    undefined,
+  ],
+  ['another rule than the known one', { requests: BROKEN }, { known: new Set(['once']) }, 1, undefined],
+  ['the known rule', { requests: BROKEN }, { known: new Set(['waits']) }, 0, undefined],
   [
     'an upstream that failed',
-    { notes: BROKEN, failure: 'gone' },
+    { requests: BROKEN, failure: 'gone' },
     {},
     2,
     ['script error gone', 'waits skipped The script never led there'],
@@ -123,7 +129,7 @@ for (const [what, happened, allowed, exit, lines] of [
   readonly string[] | undefined,
 ])[]) {
   test(`${what} ends with ${exit}`, () => {
-    const report = reportOf({ keyId: null, script: 'limit:2', reached: 1, notes: [], ...happened });
+    const report = reportOf({ keyId: null, script: 'limit:2', reached: 1, requests: [], ...happened });
     assert.equal(EXIT_CODES[outcomeOf(report, allowed)], exit);
     const { verdicts } = suiteOf(report, allowed);
     const shown = verdicts.map(({ id, verdict, message }) => `${id} ${verdict} ${message}`);
@@ -136,7 +142,7 @@ test('of several reasons the first in this order is the exit of a run', () => {
 });
 
 test('a run shows what was known to be broken, and remarks by script', () => {
-  const rehearsed = { keyId: null, script: 'limit:2', reached: 1, notes: [NOTE, ...early.slice(0, 2)] };
+  const rehearsed = { keyId: null, script: 'limit:2', reached: 1, requests: [NOTE, ...early.slice(0, 2)] };
   const report = reportOf({ ...rehearsed, remarks: ['upstream: made twice'] });
   const allowed = { known: new Set(['waits']) };
   const known =

@@ -31,14 +31,14 @@ export interface JudgedReport {
 
 /** Judges a rehearsal. */
 export function reportOf(rehearsed: Rehearsed) {
-  const { keyId, script, reached, notes, command, failure } = rehearsed;
+  const { keyId, script, reached, requests, command, failure } = rehearsed;
   const { rules, remarks } = judge(rehearsed);
   return {
     keyId,
     script,
     reached,
     steps: parseScript(script).length,
-    requests: notes.map((note, index) => ({ number: index + 1, ...note })),
+    requests: requests.map((note, index) => ({ number: index + 1, ...note })),
     rules: rules.map(({ rule, verdict, findings }) => ({ rule, verdict, evidence: evidenceOf(findings) })),
     remarks,
     ...(failure !== undefined && { failure }),

@@ -11,7 +11,7 @@ export interface SavedProgress extends Position {
   readonly nextNumber: number;
 }
 
-export interface RehearsedKey extends Omit<Rehearsed, 'notes'> {
+export interface RehearsedKey extends Omit<Rehearsed, 'requests'> {
   readonly keyId: string;
   readonly name: string;
 }
@@ -31,7 +31,7 @@ export function readRehearsal(transactions: Transactions, keyId: string): Promis
     const rows = await db.all<Tables['rehearsal_notes']>(
       sql`select * from rehearsal_notes where key_id = ${keyId} order by number`,
     );
-    return { keyId, script: key.script, reached: key.position, notes: rows.map(toNote) };
+    return { keyId, script: key.script, reached: key.position, requests: rows.map(toNote) };
   });
 }
 

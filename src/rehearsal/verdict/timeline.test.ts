@@ -25,7 +25,7 @@ const NOTE: Note = {
 
 function viewOf(notes: readonly Partial<Note>[], more: Partial<Rehearsed> = {}): string {
   const filled = notes.map((note) => ({ ...NOTE, answeredAt: note.at ?? 0, ...note }));
-  return rehearsalView({ keyId: 'key_1', script: 'ok', reached: 0, notes: filled, ...more }).text;
+  return rehearsalView({ keyId: 'key_1', script: 'ok', reached: 0, requests: filled, ...more }).text;
 }
 
 /** The cells of each request, without their tags. */
@@ -106,7 +106,7 @@ test('a remark that a printed report has already is shown once', () => {
     keyId: null,
     script: 'ok',
     reached: 0,
-    notes: notes.map((note) => ({ ...NOTE, ...note })),
+    requests: notes.map((note) => ({ ...NOTE, ...note })),
   });
   assert.equal(remarks.length, 1);
   assert.equal(viewOf(notes, { remarks: [...remarks] }).split('Calls overlapped').length, 2);

@@ -21,7 +21,7 @@ export function rehearsalView(rehearsed: Rehearsed, marks = ALONE): Html {
   const { rules, remarks } = judge(rehearsed);
   const seen = remarks.map((remark) => html`<p class="soft">${remark}.</p>`);
   return html`${verdicts(rules, marks)}${seen}
-${timeline(rehearsed.notes, rules, marks)}`;
+${timeline(rehearsed.requests, rules, marks)}`;
 }
 
 function verdicts(judged: readonly Judged[], { prefix, suffix }: Marks): Html {
