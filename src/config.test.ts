@@ -54,7 +54,7 @@ const READ: readonly (readonly [Settings, Partial<Config>])[] = [
   ],
   [{ OPERATOR_HOSTS: ' ops.example,,b_1-2 ' }, { operatorHosts: ['ops.example', 'b_1-2'] }],
   [REHEARSAL, { rehearsal: true, environment: 'staging', defects: [] }],
-  [{ ...REHEARSAL, DEFECT: 'one,two' }, { defects: ['one', 'two'] }],
+  [{ ...REHEARSAL, DEFECT: 'one, two' }, { defects: ['one', 'two'] }],
   [{ DATABASE_URL: 'sqlite:x.db' }, { database: { engine: 'sqlite', file: 'x.db' } }],
   [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
   [{ DATABASE_URL: 'sqlite:a?b/c=d.db' }, { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],

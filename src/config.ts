@@ -134,7 +134,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     operatorHosts: read('OPERATOR_HOSTS', listOf('names such as ops.example, without scheme and port', isHostName)),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
     rehearsal: read('REHEARSAL', oneOf(['off', 'on'])) === 'on',
-    defects: read('DEFECT', (text) => (text === '' ? [] : text.split(','))),
+    defects: read('DEFECT', listOf('names', Boolean)),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(
       read('REDIS_URL', optional(redisUrl)),
