@@ -32,14 +32,15 @@ test('an address that is not of this machine is told by the name of its setting'
   const { storage, clock: time, events, config } = service;
   await using limiter = await openLimiter(config, { storage, time, events });
   const parts = { storage, limiter, time, events, metrics: createMetrics() };
-  const host = '203.0.113.9';
-  const why = `Cannot listen on ${host}:0: listen EADDRNOTAVAIL: address not available ${host}`;
-  for (const [wrong, setting] of [
-    [{ host }, 'HOST'],
-    [{ operatorHost: host }, 'OPERATOR_HOST'],
+  const [host, other] = ['203.0.113.9', '2001:db8::9'];
+  for (const [wrong, setting, authority] of [
+    [{ host }, 'HOST', `${host}:0`],
+    [{ operatorHost: other }, 'OPERATOR_HOST', `[${other}]:0`],
   ] as const)
-    await assert.rejects(startService({ ...config, ...wrong }, parts), {
-      message: `${why}; set ${setting} to an address of this machine`,
+    await assert.rejects(startService({ ...config, ...wrong }, parts), ({ message }: Error) => {
+      const why = message.match(/^Cannot listen on (.*): listen E[A-Z]+: .*; set (\w+) to an address of this machine$/);
+      assert.deepEqual(why?.slice(1), [authority, setting], message);
+      return true;
     });
 });
 

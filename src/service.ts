@@ -264,7 +264,12 @@ function portOpener(config: Config, context: Context, started: AsyncDisposableSt
 }
 
 function originOf({ host, certificate }: ListenOptions, port: number): string {
-  return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${certificate ? 'https' : 'http'}://${authorityOf(host, port)}`;
+}
+
+/** Host and port as in an address (RFC 3986, section 3.2). */
+function authorityOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Wraps the events so that every answer to a request with a key counts as its usage, and is kept for operators. */
@@ -344,6 +349,6 @@ function cannotListen(setting: string, { host, port }: ListenOptions): (error: N
     const advice = /^(EADDRNOTAVAIL|EAI_AGAIN|EINVAL|ENOTFOUND)$/.test(error.code ?? '')
       ? `${setting.replace('PORT', 'HOST')} to an address of this machine`
       : `${setting} to another port, or to 0 for a free one`;
-    throw new ServiceNotStarted(`Cannot listen on ${host}:${port}: ${why}; set ${advice}`);
+    throw new ServiceNotStarted(`Cannot listen on ${authorityOf(host, port)}: ${why}; set ${advice}`);
   };
 }
