@@ -64,8 +64,9 @@ test('what is listed, renamed and deleted is printed as it is then, and that the
 test('an import reads what it is told to, as it is told to, within the bounds, and says how far it is', async () => {
   using folder = temporaryFolder();
   const shown: unknown[] = [];
+  let sent = Buffer.from('{"name":"Dog"}\n{"name":""}\n{}\n');
   const invocation = {
-    input: async () => Buffer.from('{"name":"Dog"}\n{"name":""}\n{}\n'),
+    input: async () => sent,
     progress: (...one: unknown[]) => void shown.push(one),
   };
   const categories = async (...args: string[]) => {
@@ -89,6 +90,12 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
       ],
     ],
   );
+  sent = Buffer.from([0xff]);
+  assert.deepEqual(await categories('import', '-', '--format', 'csv'), [
+    1,
+    '',
+    'pet-catalog: Cannot read stdin: The file is not UTF-8 text; save it as UTF-8',
+  ]);
   assert.deepEqual(await categories('import', '-'), [
     2,
     '',

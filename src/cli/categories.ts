@@ -81,7 +81,7 @@ async function readRecords(
 ): Promise<readonly NewCategory[]> {
   const { categories, mistakes } = await readFile(file, format, invocation);
   if (mistakes.length === 0) return categories;
-  const name = file === STDIN ? 'stdin' : file;
+  const name = nameOf(file);
   for (const { line, message } of mistakes) invocation.tell(`${name}:${line}: ${message}`);
   const records = mistakes.length === 1 ? 'record' : 'records';
   throw new UsageError(`Nothing was imported: ${name} has ${mistakes.length} invalid ${records}`, 1);
@@ -94,8 +94,12 @@ async function readFile(file: string, format: string | undefined, { input }: Inv
   try {
     return await readCategories(file === STDIN ? await input() : readFileSync(file), named);
   } catch (error) {
-    throw new UsageError(`Cannot read ${file}: ${(error as Error).message}`, 1);
+    throw new UsageError(`Cannot read ${nameOf(file)}: ${(error as Error).message}`, 1);
   }
+}
+
+function nameOf(file: string): string {
+  return file === STDIN ? 'stdin' : file;
 }
 
 function readFormat(text: string): FileFormat {
