@@ -77,10 +77,7 @@ export interface FoundKey {
 
 export interface NewApiKey
   extends Pick<ApiKey, 'name' | 'environment' | 'plan'>,
-    Partial<Pick<ApiKey, 'limits' | 'scopes'>> {
-  readonly expiresAt?: number;
-  readonly owner?: string;
-}
+    Partial<Pick<ApiKey, 'limits' | 'scopes' | 'expiresAt' | 'owner'>> {}
 
 /** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed`. */
 export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
@@ -114,7 +111,7 @@ export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): Ke
   if (key.revokedAt !== null) throw keyRevoked(key.id);
   if (wanted.name !== undefined) checkName(wanted.name, 'key');
   checkOwner(wanted.owner);
-  if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt ?? undefined, now, 'key');
+  if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt, now, 'key');
   const changes = wanted.scopes ? { ...wanted, scopes: scopesNamed(wanted.scopes) } : wanted;
   if (wanted.plan === undefined && wanted.limits === undefined) return changes;
   const plan = wanted.plan ?? key.plan;
@@ -151,8 +148,9 @@ export function checkOwner(owner: string | null | undefined): void {
 }
 
 /** Throws `validation_failed` unless a key or a token may end at this moment. */
-export function checkExpiry(expiresAt: number | undefined, now: number, kind: 'key' | 'token'): void {
-  if (expiresAt === undefined || (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS)) return;
+export function checkExpiry(expiresAt: number | null | undefined, now: number, kind: 'key' | 'token'): void {
+  if (expiresAt === null || expiresAt === undefined) return;
+  if (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS) return;
   throw invalid(`The expiry of a ${kind} must be in the future and within 100 years`);
 }
 

@@ -49,7 +49,7 @@ export async function issueToken(
   { name, role, expiresAt = null }: { name: string; role: Role; expiresAt?: number | null },
 ): Promise<{ token: OperatorToken; secret: string }> {
   checkName(name, 'token');
-  checkExpiry(expiresAt ?? undefined, now, 'token');
+  checkExpiry(expiresAt, now, 'token');
   const secret = mint(TOKEN_PREFIX);
   const id = newId('op_');
   const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);

@@ -110,14 +110,7 @@ const createKey = apiOperation('createKey', 'POST /keys', {
   },
   handle(context, exchange) {
     const body = checkNew(exchange.body);
-    const { expiresAt, owner, ...rest } = readWanted(body);
-    const key = {
-      ...rest,
-      name: body.name,
-      plan: body.plan,
-      ...(expiresAt && { expiresAt }),
-      ...(typeof owner === 'string' && { owner }),
-    };
+    const key = { ...readWanted(body), name: body.name, plan: body.plan };
     return changedKeyAnswer(context, exchange, { status: 201, make: (change) => issueKey(change, key) });
   },
 });
