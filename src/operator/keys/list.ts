@@ -1,27 +1,13 @@
 import { type ApiKey, KEY_SORTS, KEY_STATES, type KeyFilter, type KeySort } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
-import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, download, onGet, onPost } from '../frame/context.ts';
-import {
-  cardTable,
-  count,
-  counted,
-  empty,
-  foreign,
-  moment,
-  onlyFor,
-  pager,
-  post,
-  secretBox,
-  utcDay,
-} from '../frame/element.ts';
-import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
+import { type ConsoleContext, download, onGet } from '../frame/context.ts';
+import { cardTable, count, counted, empty, foreign, moment, onlyFor, pager, utcDay } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
   ANY,
@@ -36,7 +22,6 @@ import {
   wholeText,
 } from '../frame/list.ts';
 import { ownerLink } from '../usage/usage.ts';
-import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 
 const KEYS_PER_PAGE = 50;
 const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
@@ -56,12 +41,7 @@ const SORT_LABELS: Readonly<Record<KeySort, string>> = {
 };
 const SORTS = KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
 
-export const keyListRoutes = [
-  onGet('/keys', listKeys),
-  onGet('/keys/export', exportKeys),
-  onGet('/keys/new', (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY), 'keys'),
-  onPost('/keys', createKey, 'keys'),
-];
+export const keyListRoutes = [onGet('/keys', listKeys), onGet('/keys/export', exportKeys)];
 
 /** The selection that a request makes from the list of keys. */
 interface WantedKeys {
@@ -183,39 +163,6 @@ export function noKeyYet(context: ConsoleContext): Html {
 
 async function exportKeys(context: ConsoleContext): Promise<Answer> {
   return download('keys.csv', await keysCsv(context, wantedKeys(context).filter));
-}
-
-function newKeyPage(context: ConsoleContext, fields: KeyFields, mistakes: Mistakes = NO_MISTAKES): Answer {
-  const content = html`<h1>New key</h1>
-${mistakeSummary(mistakes)}
-${post(context, '/keys', html`<div class="fields">${keyFields(fields, mistakes)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
-  return page(context, { section: '/keys', title: 'New key', content, status: mistakes.size === 0 ? 200 : 400 });
-}
-
-async function createKey(context: ConsoleContext): Promise<Answer> {
-  const fields = readFields(context.form);
-  const { wanted, mistakes } = readKey(fields, context);
-  if (!wanted) return newKeyPage(context, fields, mistakes);
-  const { key, secret } = await issueKey(context, wanted);
-  return secretPage(context, { key, secret, title: 'Key created' });
-}
-
-/**
- * The only page that shows a secret. A script changes its URL to that of the key, so a reload does not create another.
- */
-export function secretPage(
-  context: ConsoleContext,
-  { key, secret, title, note }: { key: ApiKey; secret: string; title: string; note?: Html },
-): Answer {
-  const { url } = context;
-  const content = html`<h1>${title}</h1>
-<p class="lead">Copy it now: it is shown only once.</p>
-${secretBox(secret, { label: html`API key of <strong>${foreign(key.name)}</strong>`, become: `/keys/${key.id}` })}
-${note ?? ''}
-<h2>Try it</h2>
-<pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>
-<p>The request appears on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
-  return page(context, { section: '/keys', title, content });
 }
 
 /** The state of a key: revoked, expired, banned or active. */

@@ -7,7 +7,7 @@ import { type ConsoleContext, type ConsoleRoute, nothingHere, onGet, onPost } fr
 import { csrfField, empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
 import { field, mistakeIn } from '../../operator/frame/form.ts';
 import { page } from '../../operator/frame/layout.ts';
-import { secretPage } from '../../operator/keys/list.ts';
+import { secretPage } from '../../operator/keys/change.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
 import { PrintedRehearsal, type Rehearsed } from './note.ts';
