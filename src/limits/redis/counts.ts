@@ -129,7 +129,7 @@ export interface RedisCountsOptions extends RedisLinkOptions {
  * of it: each by itself costs Redis far more, and this process five times as much. Methods return undefined without an
  * answer in time.
  */
-export class RedisCounts implements AsyncDisposable {
+export class RedisCounts extends RedisLink {
   static readonly SCRIPT: LinkScript = {
     source: SOURCE,
     sha: hash('sha1', SOURCE),
@@ -137,7 +137,6 @@ export class RedisCounts implements AsyncDisposable {
     beatArgs: ['', '', ...BEAT_KEYS.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])],
   };
   readonly #options: RedisCountsOptions;
-  readonly #link: RedisLink;
   /** The requests of this turn; the latest of each key by its id. */
   #batch: Count[] = [];
   readonly #latest = new Map<string, Count>();
@@ -146,17 +145,8 @@ export class RedisCounts implements AsyncDisposable {
   #skew: { readonly least: number; readonly most: number } | undefined;
 
   constructor(options: RedisCountsOptions) {
+    super(options, RedisCounts.SCRIPT);
     this.#options = options;
-    this.#link = new RedisLink(options, RedisCounts.SCRIPT);
-  }
-
-  get isUp(): boolean {
-    return this.#link.isUp;
-  }
-
-  /** Attempts to connect once; the link retries by itself. Rejects with `LimiterNotOpened` for a cluster. */
-  connect(): Promise<void> {
-    return this.#link.connect();
   }
 
   /**
@@ -182,7 +172,7 @@ export class RedisCounts implements AsyncDisposable {
     limits: Limits,
     { cost, remembered }: { cost: 0 | 1; remembered?: Remembered | undefined },
   ): Promise<Counted | 'missing' | undefined> | undefined {
-    if (!this.#link.isUp) return undefined;
+    if (!this.isUp) return undefined;
     return new Promise((resolve) => {
       if (this.#requests === 0) setImmediate(this.#send);
       this.#requests += 1;
@@ -214,7 +204,7 @@ export class RedisCounts implements AsyncDisposable {
       else args.push('', '');
     }
     const sentMs = this.#options.time.steadyMs();
-    void this.#link.count(keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
+    void this.run(keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
   };
 
   #settle(batch: readonly Count[], reply: unknown, sentMs: number): void {
@@ -231,10 +221,6 @@ export class RedisCounts implements AsyncDisposable {
       for (const _ of count.requests) this.#options.events.requestCounted(receivedMs - sentMs);
       settleOne(count, values[index], now);
     }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#link[Symbol.asyncDispose]();
   }
 
   /** Updates the skew: the server read its clock at some moment between sending and receiving. */

@@ -110,7 +110,7 @@ test('deadlines are looked at while a call is under way, and nothing goes on onc
   const { time, link, ticking, redis } = await played();
   await time.pass(10);
   assert.equal(ticking.size, 1, 'the heartbeat');
-  await link.count(['x'], []);
+  await link.run(['x'], []);
   assert.equal(ticking.size, 2);
   await time.pass(10);
   assert.equal(ticking.size, 1);
@@ -120,9 +120,9 @@ test('deadlines are looked at while a call is under way, and nothing goes on onc
 
 test('while 20,000 keys are asked for no more are', async () => {
   const { link, asked } = await played();
-  const waiting = link.count(['own', ...Array.from({ length: 19_998 }, () => 'x')], []);
-  const last = link.count(['own'], []);
-  assert.equal(await link.count(['own'], []), undefined);
+  const waiting = link.run(['own', ...Array.from({ length: 19_998 }, () => 'x')], []);
+  const last = link.run(['own'], []);
+  assert.equal(await link.run(['own'], []), undefined);
   assert.equal(asked.filter((key) => key === 'p:{own}').length, 2);
   await link[Symbol.asyncDispose]();
   assert.deepEqual(await Promise.all([waiting, last]), [undefined, undefined]);
@@ -173,7 +173,7 @@ test('a link that is closed while it connects closes the new connection, and tel
 test('a call without an answer ends after 50 ms, and closes the connection for all other calls', async () => {
   const { time, link, told, redis } = await played();
   const ended: [string, number, unknown][] = [];
-  const ask = (name: string) => link.count(['own'], []).then((reply) => ended.push([name, time.nowMs, reply]));
+  const ask = (name: string) => link.run(['own'], []).then((reply) => ended.push([name, time.nowMs, reply]));
   await time.pass(507);
   ask('first');
   await time.pass(30);
@@ -203,7 +203,7 @@ test('a heartbeat counts nothing while a call is under way', async () => {
   const { time, link, asked } = await played();
   await time.pass(990);
   asked.length = 0;
-  link.count(['own'], []);
+  link.run(['own'], []);
   await time.pass(20);
   assert.deepEqual(asked, ['p:{own}']);
   await link[Symbol.asyncDispose]();
@@ -248,7 +248,7 @@ test('a connection whose server does not say which it is is replaced, and what i
 test('time in which the process was suspended counts as ten milliseconds of the deadline', async () => {
   const { time, link } = await played();
   let endedMs = 0;
-  link.count(['own'], []).then(() => {
+  link.run(['own'], []).then(() => {
     endedMs = time.nowMs;
   });
   await time.pass(20);

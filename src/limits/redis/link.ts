@@ -106,9 +106,9 @@ export class RedisLink implements AsyncDisposable {
   }
 
   /** Runs the script on keys. Returns its reply, or undefined without one in time. Never rejects. */
-  count(keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run(keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
-    return this.#count(this.#client, keys, args);
+    return this.#runOn(this.#client, keys, args);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +127,7 @@ export class RedisLink implements AsyncDisposable {
       this.#reconnect();
       return;
     }
-    if (this.#calls.size === 0) void this.count(this.#script.beatKeys, this.#script.beatArgs);
+    if (this.#calls.size === 0) void this.run(this.#script.beatKeys, this.#script.beatArgs);
     identify(client).then(
       (server) => {
         if (this.#client === client && server !== this.#server) this.#setServer(server);
@@ -159,7 +159,7 @@ export class RedisLink implements AsyncDisposable {
       const loading = Promise.all([identify(made), made.sendCommand(['SCRIPT', 'LOAD', this.#script.source])]);
       const [server] = await within(loading, deadline);
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
-      const reply = await this.#count(made, this.#script.beatKeys, this.#script.beatArgs);
+      const reply = await this.#runOn(made, this.#script.beatKeys, this.#script.beatArgs);
       if (reply === undefined) return;
       if (this.#isClosed) return made.destroy();
       this.#client = made;
@@ -173,7 +173,7 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
-  #count(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #runOn(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     this.#watchDeadlines();
     const { keyPrefix = KEY_PREFIX } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
