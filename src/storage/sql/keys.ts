@@ -159,14 +159,10 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       const filtered = where(conditionsOf({ ...filter, now }));
       const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
       if (count <= offset) return { keys: [], count };
+      const order = sql`order by ${exactFirst(filter.text)}${ORDERS[sort]}`;
       // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
-      const ids = await db.all<{ id: string }>(sql`
-        select api_keys.id from api_keys ${filtered} order by ${exactFirst(filter.text)}${ORDERS[sort]} limit ${limit} offset ${offset}`);
-      // Other work may have run since the count.
-      if (ids.length === 0) return { keys: [], count };
-      const places = new Map(ids.map(({ id }, place) => [id, place]));
-      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${join([...places.keys()])})`);
-      rows.sort((row, other) => (places.get(row.id) ?? 0) - (places.get(other.id) ?? 0));
+      const ids = sql`select api_keys.id from api_keys ${filtered} ${order} limit ${limit} offset ${offset}`;
+      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${ids}) ${order}`);
       return { keys: this.#toKeys(rows), count };
     });
   }
