@@ -23,10 +23,9 @@ const FIRST_RELEASE = [
  * with, `NNN-what@0.3.0`: they read it in the database, and refuse.
  */
 const MIGRATIONS = {
-  '012-route-usage': async () => (await import('./migrations/012-first-release.ts')).tablesOfFirstRelease,
-  '013-rehearsal-turns': async () => (await import('./migrations/013-rehearsal-turns.ts')).rehearsalTurns,
-  '014-outcomes-bans-usage@0.2.0': async () =>
-    (await import('./migrations/014-outcomes-bans-usage.ts')).outcomesBansUsage,
+  '012-route-usage': async () => (await import('./migrations/first-release.ts')).tablesOfFirstRelease,
+  '013-rehearsal-turns': async () => (await import('./migrations/second-release.ts')).rehearsalTurns,
+  '014-outcomes-bans-usage@0.2.0': async () => (await import('./migrations/second-release.ts')).outcomesBansUsage,
 };
 
 /** The names under which a database records the migrations applied to it. */
