@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { OWN_COMMAND } from '../shipped.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
-import type { Time } from '../stdx/time.ts';
+import { type Moment, type Time, utc } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { becameEmpty, type Contents } from './sqlite/contents.ts';
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from './sqlite/disk.ts';
@@ -127,10 +127,7 @@ export class ScheduledBackups implements AsyncDisposable {
       }
     };
     if (!this.#stop.signal.aborted && steady >= this.#dueAt) {
-      const wait = await attempt(async () => {
-        this.#newest = { ...(await this.#make(unix)), steady };
-      });
-      this.#dueAt = steady + wait;
+      this.#dueAt = steady + (await attempt(() => this.#make({ unix, steady })));
     }
     if (this.#stop.signal.aborted || !this.#newest || steady < this.#restoreDueAt) return;
     this.#restoreDueAt = steady + Math.min(DAY_SECONDS, await attempt(() => this.#restoreNewest(unix)));
@@ -172,7 +169,7 @@ export class ScheduledBackups implements AsyncDisposable {
     this.#options.events.backupsScheduled(this.#options.everySeconds, { at, bytes: newest.bytes });
   }
 
-  async #make(now: number): Promise<Omit<Newest, 'steady'>> {
+  async #make({ unix: now, steady }: Moment): Promise<void> {
     const { databaseFile, folder, keep, events } = this.#options;
     const startedMs = performance.now();
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
@@ -189,7 +186,7 @@ export class ScheduledBackups implements AsyncDisposable {
     const { size: bytes } = statSync(file);
     events.backupMade({ file, at: now, bytes, durationMs: performance.now() - startedMs });
     for (const old of backupsIn(folder, now).slice(keep)) rmSync(old.file, { force: true });
-    return { at: now, bytes };
+    this.#newest = { at: now, steady, bytes };
   }
 
   /** Runs a command, and resolves with what it prints. Rejects with what it says if it fails. */
@@ -242,6 +239,5 @@ function backupsIn(folder: string, now: number): Backup[] {
 }
 
 function nameAt(unixSeconds: number): string {
-  const time = new Date(unixSeconds * 1_000).toISOString().replace(/\.\d+/, '').replaceAll(':', '');
-  return `pet-catalog-${time}.db`;
+  return `pet-catalog-${utc(unixSeconds).replaceAll(':', '')}.db`;
 }
