@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Type } from 'typebox';
 import type { DescribedApi } from '../../src/http/docs/described.ts';
-import { sectionsOf } from '../../src/http/docs/guide/markdown.ts';
+import { sectionsOf } from '../../src/http/docs/markdown.ts';
 import { operationsOf, type ReferenceApi } from '../../src/http/docs/reference/contract.ts';
 import { operationLinks, referenceContent } from '../../src/http/docs/reference/reference.ts';
 import { referenceText } from '../../src/http/docs/reference/text.ts';

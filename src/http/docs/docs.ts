@@ -1,12 +1,13 @@
-import type { Time } from '../../stdx/time.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
-import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
-import { securityTxt } from './security-txt.ts';
-import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
+import { CACHED, GUIDE, leadToDocs, pathOf, SITE_ASSETS, sitePage } from './site.ts';
 
+const SECURITY_TXT = '/.well-known/security.txt';
+const YEAR_SECONDS = 365 * DAY_SECONDS;
 const PAGES = ['/docs/reference', ...Object.keys(GUIDE).map(pathOf)];
 
 /** The pages that describe the service: contract, documentation, well-known addresses. */
@@ -99,6 +100,26 @@ function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [
     ],
     ['/.well-known/api-catalog', () => catalogAnswer],
   ];
-  if (securityContact !== undefined) pages.push(securityTxt({ origin: at(''), contact: securityContact, time }));
+  if (securityContact !== undefined) {
+    const text = () => securityTxt(securityContact, at(SECURITY_TXT), time);
+    pages.push([
+      SECURITY_TXT,
+      () => ({
+        status: 200,
+        contentType: 'text/plain; charset=utf-8',
+        cacheControl: 'public, max-age=86400',
+        body: text(),
+      }),
+    ]);
+  }
   return pages;
+}
+
+/** The text that says where to report vulnerabilities. */
+function securityTxt(contact: string, address: string, time: Time): string {
+  const expires = utc(time.now().unix + YEAR_SECONDS);
+  const lines = [`Contact: ${contact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+  // RFC 9116 requires https for web addresses.
+  if (address.startsWith('https:')) lines.push(`Canonical: ${address}`);
+  return `${lines.join('\n')}\n`;
 }

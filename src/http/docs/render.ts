@@ -3,14 +3,13 @@ import { type Html, html } from '../html.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
 import type { ContractServer, DescribedApi } from './described.ts';
-import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
-import { GUIDE, pathOf } from './guide/pages.ts';
+import { type Section, sectionsOf, withServedLinks } from './markdown.ts';
 import { publicApi } from './openapi.ts';
 import { operationsOf, type ReferenceApi } from './reference/contract.ts';
 import { operationLinks, referenceContent } from './reference/reference.ts';
 import { referenceText } from './reference/text.ts';
 import { searchIndex } from './search.ts';
-import { layout } from './site.ts';
+import { GUIDE, layout, pathOf } from './site.ts';
 
 /** The origin that the texts name; readers see that of the service. */
 const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';

@@ -1,4 +1,4 @@
-import { sectionsOf } from './guide/markdown.ts';
+import { sectionsOf } from './markdown.ts';
 import type { ReferenceOperation } from './reference/contract.ts';
 
 interface Entry {

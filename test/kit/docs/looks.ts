@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { GUIDE, pathOf } from '../../../src/http/docs/guide/pages.ts';
+import { GUIDE, pathOf } from '../../../src/http/docs/site.ts';
 import { ABOUT_COLOURS, ABOUT_WIDTH, draw, faults } from '../console/browsing.ts';
 import type { TestService } from '../service.ts';
 

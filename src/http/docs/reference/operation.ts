@@ -1,5 +1,5 @@
 import { type Html, html } from '../../html.ts';
-import { inline } from '../guide/markdown.ts';
+import { inline } from '../markdown.ts';
 import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { highlight } from '../samples/highlight.ts';
 import { LANGUAGES } from '../samples/languages.ts';

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../html.ts';
-import { inline } from '../guide/markdown.ts';
+import { inline } from '../markdown.ts';
 import type { NavigationGroup } from '../site.ts';
 import { type ReferenceApi, sharedErrors } from './contract.ts';
 import { errorList, operationSection } from './operation.ts';

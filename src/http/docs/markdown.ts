@@ -1,9 +1,9 @@
 import { Marked, type Token, type Tokens } from 'marked';
-import { Html, html } from '../../html.ts';
-import { codeBlock, type Sample, sampleTabs } from '../samples/block.ts';
-import { LANGUAGES } from '../samples/languages.ts';
-import { inEveryLanguage } from '../samples/other-languages.ts';
-import { pathOf } from './pages.ts';
+import { Html, html } from '../html.ts';
+import { codeBlock, type Sample, sampleTabs } from './samples/block.ts';
+import { LANGUAGES } from './samples/languages.ts';
+import { inEveryLanguage } from './samples/other-languages.ts';
+import { pathOf } from './site.ts';
 
 /** The languages of fenced code, as readers call them. */
 const LABELS = new Map(LANGUAGES.map(({ id, label }) => [id, label]));
