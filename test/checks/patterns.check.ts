@@ -27,7 +27,7 @@ const OF_OWNERS = [
 /** They assemble patterns; of those only the one for media types is met with text of a caller, and repeats. */
 const ASSEMBLING = [
   'src/catalog/validate.ts',
-  'src/http/docs/samples/highlight.ts',
+  'src/http/docs/samples/block.ts',
   'src/http/transport/request.ts',
   'src/operator/api/requests.ts',
   'src/telemetry/recent-requests.ts',

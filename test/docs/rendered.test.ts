@@ -103,12 +103,20 @@ const DESCRIBED: DescribedApi = {
     { name: 'store', description: 'What goes' },
   ],
   operations: OPERATIONS,
-  credential: { name: 'apiKey', format: '^petcat_', description: 'A key' },
+  credential: {
+    name: 'apiKey',
+    format: '^petcat_',
+    description: 'A key',
+    noun: 'key',
+    label: 'API key',
+    prefix: 'petcat_',
+    variable: 'PET_CATALOG_KEY',
+  },
   codes: [],
   commonErrors: ({ permission }) =>
     permission === 'any' ? ['invalid_api_key'] : ['validation_failed', 'invalid_api_key', 'insufficient_scope'],
   failures: { createToy: { catalog_full: 'There are 9 toys', invalid_json: 'The body is not JSON' } },
-  isLimited: true,
+  isPublic: true,
 };
 const API: ReferenceApi = {
   title: 'Reference',
@@ -116,17 +124,22 @@ const API: ReferenceApi = {
   operations: operationsOf(DESCRIBED),
   baseUrl: 'https://toys.example/v1',
   basePath: '/v1',
-  credential: { noun: 'key', label: 'API key', prefix: 'petcat_', variable: 'PET_CATALOG_KEY' },
-  hasScopes: true,
-  hasGuide: true,
 };
 /** As the reference of the operator API: alone, for tokens, without the guide. */
 const ALONE: ReferenceApi = {
   ...API,
   operations: API.operations.slice(1, 2),
-  credential: { noun: 'token', label: 'Token', prefix: 'petops_', variable: 'PET_CATALOG_TOKEN' },
-  hasScopes: false,
-  hasGuide: false,
+  described: {
+    ...DESCRIBED,
+    credential: {
+      ...DESCRIBED.credential,
+      noun: 'token',
+      label: 'Token',
+      prefix: 'petops_',
+      variable: 'PET_CATALOG_TOKEN',
+    },
+    isPublic: false,
+  },
 };
 
 const PAGE = `# First steps

@@ -1,9 +1,8 @@
 import type { AnyErrorCode } from '../../catalog/error.ts';
+import type { Schema } from '../../catalog/validate.ts';
 import { STATUS_OF } from '../errors.ts';
 import { IDEMPOTENCY_KEY, VALIDATOR } from '../operations/conditional.ts';
 import type { Described, Parameter } from '../operations/operation.ts';
-
-/** The description that contract and reference share of an API and its operations. */
 
 /** A server of the contract: an address, or a placeholder in braces with the address as its default. */
 export interface ContractServer {
@@ -12,14 +11,27 @@ export interface ContractServer {
   readonly variables?: Readonly<Record<string, { readonly default: string }>>;
 }
 
-/** The description that the contract of an API gives of all its operations. */
+/** The credential that requests send as the bearer token. */
+interface Credential {
+  /** Of its scheme in the contract. */
+  readonly name: string;
+  readonly format: string;
+  readonly description: string;
+  /** As it is called within a sentence. */
+  readonly noun: 'key' | 'token';
+  readonly label: string;
+  readonly prefix: string;
+  /** The environment variable that the samples read it from. */
+  readonly variable: 'PET_CATALOG_KEY' | 'PET_CATALOG_TOKEN';
+}
+
+/** The description of an API and its operations that contract and reference share. */
 export interface DescribedApi {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly ContractServer[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly Described[];
-  /** The scheme of its credentials. */
-  readonly credential: { readonly name: string; readonly format: string; readonly description: string };
+  readonly credential: Credential;
   /** The closed set of its error codes. */
   readonly codes: readonly AnyErrorCode[];
   /** The errors that an operation can return because it is one of this API. */
@@ -28,8 +40,22 @@ export interface DescribedApi {
   readonly failures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Descriptions of statuses, where those of the public API do not fit. */
   readonly statusTexts?: Readonly<Record<number, string>>;
-  /** True if answers carry the limits of a key. */
-  readonly isLimited: boolean;
+  /**
+   * True for the API of clients: its answers carry the limits of a key, its operations need scopes, and the guide is
+   * served beside its reference. In another API the description of an operation says who may call it.
+   */
+  readonly isPublic: boolean;
+}
+
+/** An operation with what follows from its other members. */
+export interface DescribedOperation extends Described {
+  /** With all its headers but those of every answer. */
+  readonly success: Required<Pick<Described['success'], 'headers'>> & Described['success'];
+  readonly headerParameters: readonly Parameter[];
+  /** The last day (UTC, as YYYY-MM-DD), if the operation is deprecated. */
+  readonly sunset: string | undefined;
+  /** Every code that it can answer with, by status. */
+  readonly codes: readonly AnyErrorCode[];
 }
 
 const WITH_BODY: readonly AnyErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
@@ -65,27 +91,46 @@ const DEPRECATED = {
   Link: 'What to use instead',
 };
 
-/** The parameters of an operation that are headers. */
-export function headerParameters({ method, conditional, errors = [] }: Described): Parameter[] {
-  return [
-    ...(conditional ? [IfNoneMatch] : []),
-    ...(errors.includes('precondition_failed') ? [IfMatch] : []),
-    ...(method === 'POST' ? [IdempotencyKey] : []),
-  ];
+/** Every operation of an API, in its order. */
+export function describedOperations({ operations, commonErrors }: DescribedApi): DescribedOperation[] {
+  return operations.map((operation) => {
+    const { method, conditional, deprecation, body, success, errors = [] } = operation;
+    const isCreate = method === 'POST';
+    const codes = new Set([
+      ...commonErrors(operation),
+      ...(body ? WITH_BODY : []),
+      ...(isCreate ? (['idempotency_key_reused'] as const) : []),
+      ...errors,
+    ]);
+    const headers = {
+      ...(conditional && VALIDATOR),
+      ...success.headers,
+      ...(isCreate && REPLAYED),
+      ...(deprecation && DEPRECATED),
+    };
+    return {
+      ...operation,
+      description: markedDescription(operation),
+      headerParameters: [
+        ...(conditional ? [IfNoneMatch] : []),
+        ...(errors.includes('precondition_failed') ? [IfMatch] : []),
+        ...(isCreate ? [IdempotencyKey] : []),
+      ],
+      success: { ...success, headers },
+      sunset: deprecation && dateOf(deprecation.sunset),
+      codes: [...codes].toSorted((one, other) => STATUS_OF[one] - STATUS_OF[other]),
+    };
+  });
 }
 
-/** The headers of a success with their descriptions, without those of every answer. */
-export function successHeaders({ method, conditional, deprecation, success }: Described): Record<string, string> {
-  return {
-    ...(conditional && VALIDATOR),
-    ...success.headers,
-    ...(method === 'POST' && REPLAYED),
-    ...(deprecation && DEPRECATED),
-  };
+/** A value that a schema accepts; undefined for one that callers cannot make, such as a cursor. */
+export function exampleOf({ items, example, enum: values, type }: Schema): unknown {
+  if (items) return [exampleOf(items)];
+  return example ?? values?.[0] ?? (type === 'integer' ? 1 : undefined);
 }
 
 /** Repeats the `x-` members in prose, because most viewers do not show them. */
-export function markedDescription({ description, stability, deprecation }: Described): string {
+function markedDescription({ description, stability, deprecation }: Described): string {
   const sentences = [description];
   if (stability) sentences.push(STABILITY_TEXT[stability]);
   if (deprecation) {
@@ -97,18 +142,6 @@ export function markedDescription({ description, stability, deprecation }: Descr
   return sentences.join('\n\n');
 }
 
-/** Every code that an operation can answer with, by status. */
-export function errorCodesOf(operation: Described, api: DescribedApi): AnyErrorCode[] {
-  const codes = new Set([
-    ...api.commonErrors(operation),
-    ...(operation.body ? WITH_BODY : []),
-    ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
-    ...(operation.errors ?? []),
-  ]);
-  return [...codes].toSorted((one, other) => STATUS_OF[one] - STATUS_OF[other]);
-}
-
-/** The UTC date, as YYYY-MM-DD. */
-export function dateOf(unixSeconds: number): string {
+function dateOf(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }

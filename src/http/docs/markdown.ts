@@ -1,8 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../html.ts';
 import { codeBlock, type Sample, sampleTabs } from './samples/block.ts';
-import { LANGUAGES } from './samples/languages.ts';
-import { inEveryLanguage } from './samples/other-languages.ts';
+import { inEveryLanguage, LANGUAGES, requestOf } from './samples/languages.ts';
 import { pathOf } from './site.ts';
 
 /** The languages of fenced code, as readers call them. */
@@ -92,7 +91,8 @@ function bodyOf(tokens: readonly Token[], id: string): Html {
 }
 
 function codeOf(written: readonly Sample[], group: string): Html {
-  const samples = inEveryLanguage(written);
+  const request = requestOf(written.find(({ language }) => language === 'sh')?.code ?? '');
+  const samples = request ? inEveryLanguage(request, written) : written;
   const languages = new Set(samples.map(({ language }) => language));
   return languages.size > 1 ? sampleTabs(group, samples) : html`${samples.map(codeBlock)}`;
 }

@@ -2,19 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
-import type { Schema } from '../../catalog/validate.ts';
 import { shippedFile } from '../../shipped.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
-import type { Described, Operation, Parameter } from '../operations/operation.ts';
+import type { Operation, Parameter } from '../operations/operation.ts';
 import {
   type ContractServer,
   type DescribedApi,
-  dateOf,
-  errorCodesOf,
-  headerParameters,
-  markedDescription,
-  successHeaders,
+  type DescribedOperation,
+  describedOperations,
+  exampleOf,
 } from './described.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 
@@ -124,21 +121,25 @@ export function publicApi(operations: readonly Operation[], servers: readonly Co
     credential: {
       name: 'apiKey',
       format: KEY_PATTERN.source,
+      noun: 'key',
+      label: 'API key',
+      prefix: 'petcat_',
+      variable: 'PET_CATALOG_KEY',
       description: `An API key as a bearer token. The scopes of a key are all of these unless it was issued with fewer: ${SCOPES.join(', ')}.`,
     },
     codes: ERROR_CODES,
     commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
     failures: JSON.parse(shippedFile('http/docs/pages/failures.json').toString()),
-    isLimited: true,
+    isPublic: true,
   };
 }
 
 /** Generates the contract of an API, OpenAPI 3.1. */
 export function contractOf(api: DescribedApi): object {
-  const { info, servers, tags, operations, credential } = api;
+  const { info, servers, tags, credential } = api;
   const components: Components = { schemas: {}, responses: {}, parameters: {} };
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations) {
+  for (const operation of describedOperations(api)) {
     const path = paths[operation.path] ?? {};
     path[operation.method.toLowerCase()] = describeOperation(operation, api, components);
     paths[operation.path] = path;
@@ -154,7 +155,7 @@ export function contractOf(api: DescribedApi): object {
     components: {
       securitySchemes: { [name]: { type: 'http', scheme: 'bearer', bearerFormat, description } },
       ...components,
-      headers: api.isLimited ? { ...LIMIT_HEADERS, ...HEADERS } : HEADERS,
+      headers: api.isPublic ? { ...LIMIT_HEADERS, ...HEADERS } : HEADERS,
     },
   };
 }
@@ -166,21 +167,21 @@ interface Components {
   readonly parameters: Record<string, unknown>;
 }
 
-function describeOperation(operation: Described, api: DescribedApi, components: Components): object {
+function describeOperation(operation: DescribedOperation, api: DescribedApi, components: Components): object {
   const { schemas } = components;
-  const { id, tag, summary, permission, stability, deprecation, body, success } = operation;
+  const { id, tag, summary, description, permission, stability, sunset, body, success } = operation;
   const parameters = [
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
-    ...headerParameters(operation).map((parameter) => inHeader(parameter, components)),
+    ...operation.headerParameters.map((parameter) => inHeader(parameter, components)),
   ];
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: markedDescription(operation),
+    description,
     ...(stability && { 'x-stability': stability }),
-    ...(deprecation && { deprecated: true, 'x-deprecated-sunset': dateOf(deprecation.sunset) }),
+    ...(sunset !== undefined && { deprecated: true, 'x-deprecated-sunset': sunset }),
     security: [{ [api.credential.name]: permission === 'any' ? [] : [permission] }],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
@@ -191,7 +192,7 @@ function describeOperation(operation: Described, api: DescribedApi, components: 
         description: success.description,
         headers: {
           ...describeHeaders(headersOf(success.status, api)),
-          ...ownHeaders(successHeaders(operation)),
+          ...ownHeaders(success.headers),
         },
         ...(success.schema && {
           content: {
@@ -212,8 +213,8 @@ function describeOperation(operation: Described, api: DescribedApi, components: 
 }
 
 /** The errors of an operation by status. Statuses with the same codes share one response component. */
-function describeErrors(operation: Described, api: DescribedApi, components: Components): object {
-  const byStatus = Map.groupBy(errorCodesOf(operation, api), (code) => STATUS_OF[code]);
+function describeErrors({ codes }: DescribedOperation, api: DescribedApi, components: Components): object {
+  const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code]);
   const described = [...byStatus].map(([status, ofStatus]) => {
     const name = responseName(status, ofStatus);
     const response = describeError(status, ofStatus, { api, components });
@@ -254,11 +255,11 @@ function describeError(
   };
 }
 
-function headersOf(status: number | 'default', { isLimited }: DescribedApi): string[] {
-  const always = isLimited ? [...OF_LIMITS, 'X-Request-Id'] : ['X-Request-Id'];
+function headersOf(status: number | 'default', { isPublic }: DescribedApi): string[] {
+  const always = isPublic ? [...OF_LIMITS, 'X-Request-Id'] : ['X-Request-Id'];
   if (status === 'default') return always;
   if (status === 401) return [...always, 'WWW-Authenticate'];
-  const known = isLimited ? [...always, ...WITH_A_KEY] : always;
+  const known = isPublic ? [...always, ...WITH_A_KEY] : always;
   if (status === 403) return [...known, 'WWW-Authenticate'];
   return status === 429 || status === 503 ? [...known, 'Retry-After'] : known;
 }
@@ -280,16 +281,11 @@ function example(schema: TSchema): { readonly example?: unknown } {
   return value === undefined ? {} : { example: value };
 }
 
-function exampleOf({ items, example: own, enum: values, type }: Schema): unknown {
-  if (items) return [exampleOf(items)];
-  return own ?? values?.[0] ?? (type === 'integer' ? 1 : undefined);
-}
-
 function describeHeaders(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 }
 
-function ownHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, object> {
+function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, object> {
   return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, text(description)]));
 }
 

@@ -5,7 +5,7 @@ import { MISSING_DOCS } from '../pages.ts';
 import type { ContractServer, DescribedApi } from './described.ts';
 import { type Section, sectionsOf, withServedLinks } from './markdown.ts';
 import { publicApi } from './openapi.ts';
-import { operationsOf, type ReferenceApi } from './reference/contract.ts';
+import { capitalized, operationsOf, type ReferenceApi } from './reference/contract.ts';
 import { operationLinks, referenceContent } from './reference/reference.ts';
 import { referenceText } from './reference/text.ts';
 import { searchIndex } from './search.ts';
@@ -13,7 +13,6 @@ import { GUIDE, layout, pathOf } from './site.ts';
 
 /** The origin that the texts name; readers see that of the service. */
 const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
-const API_KEY = { noun: 'key', label: 'API key', prefix: 'petcat_', variable: 'PET_CATALOG_KEY' } as const;
 const REFERENCE = {
   path: '/docs/reference',
   title: 'Reference',
@@ -31,9 +30,7 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   const described = publicApi(served, servers);
   const operations = operationsOf(described);
   const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;
-  const { title } = REFERENCE;
-  const about = { basePath: '/v1', credential: API_KEY, hasScopes: true, hasGuide: true };
-  const api: ReferenceApi = { title, described, operations, baseUrl, ...about };
+  const api: ReferenceApi = { title: REFERENCE.title, described, operations, baseUrl, basePath: '/v1' };
   const pages = Object.entries(GUIDE).map(([file, about]) => {
     const text = finished(file, { operations, baseUrl, banAfterRefusals });
     return { path: pathOf(file), title: /^# (.+)/.exec(text)?.[1] ?? '', about, text };
@@ -46,7 +43,7 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
       return layout({
         path,
         title,
-        about: `${about[0]?.toUpperCase()}${about.slice(1)}`,
+        about: capitalized(about),
         content: contentOf(path, sections),
         navigation,
         chapters: sections.filter(({ depth }) => depth === 2).map(({ id, title }) => ({ path: `#${id}`, title })),

@@ -25,18 +25,16 @@ export function searchIndex(
   return [...operations.flatMap(entriesOf), ...sections];
 }
 
-function entriesOf(operation: ReferenceOperation): Entry[] {
-  const { id, method, path, summary, description, inPath, inQuery, inHeader, body } = operation;
-  const lists = { path: inPath, query: inQuery, header: inHeader, body: body?.fields ?? [] };
+function entriesOf({ id, method, path, summary, description, fields }: ReferenceOperation): Entry[] {
   const at = `/docs/reference#${id}`;
   return [
     { title: summary, place: `${method} ${path}`, path: at, text: plain(`${description} (${id})`) },
-    ...Object.entries(lists).flatMap(([place, fields]) =>
-      fields.map(({ name, description: about }) => ({
+    ...Object.entries(fields).flatMap(([place, listed]) =>
+      listed.map(({ name, schema }) => ({
         title: name,
         place: `${summary}, ${place}`,
         path: `${at}.${place}.${name}`,
-        text: plain(about),
+        text: plain(schema.description ?? ''),
       })),
     ),
   ];

@@ -42,7 +42,15 @@ function operatorApi(added: readonly ApiOperation[]): DescribedApi {
       description: `Operations on ${name}`,
     })),
     operations,
-    credential: { name: 'token', format: TOKEN_PATTERN.source, description: 'An operator token' },
+    credential: {
+      name: 'token',
+      format: TOKEN_PATTERN.source,
+      noun: 'token',
+      label: 'Operator token',
+      prefix: 'petcat_op_',
+      variable: 'PET_CATALOG_TOKEN',
+      description: 'An operator token',
+    },
     codes: [...OPERATOR_ERROR_CODES, ...ERROR_CODES],
     commonErrors: ({ method, permission }) => [
       ...COMMON,
@@ -50,7 +58,7 @@ function operatorApi(added: readonly ApiOperation[]): DescribedApi {
       ...(method === 'GET' ? [] : (['outcome_unknown'] as const)),
     ],
     statusTexts: { 401: 'The token is missing or invalid', 403: 'The role of the token does not suffice' },
-    isLimited: false,
+    isPublic: false,
   };
 }
 
@@ -73,9 +81,6 @@ export function operatorReference(origin: string, added: readonly ApiOperation[]
     operations: operationsOf(described),
     baseUrl: `${origin}${API_BASE}`,
     basePath: API_BASE,
-    credential: { noun: 'token', label: 'Operator token', prefix: 'petcat_op_', variable: 'PET_CATALOG_TOKEN' },
-    hasScopes: false,
-    hasGuide: false,
   };
   return layout({
     path: PATH,

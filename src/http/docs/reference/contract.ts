@@ -1,59 +1,36 @@
 import type { AnyErrorCode } from '../../../catalog/error.ts';
-import type { Schema } from '../../../catalog/validate.ts';
+import { inWords, type Schema } from '../../../catalog/validate.ts';
 import { STATUS_OF } from '../../errors.ts';
-import type { Described, Parameter } from '../../operations/operation.ts';
-import {
-  type DescribedApi,
-  dateOf,
-  errorCodesOf,
-  headerParameters,
-  markedDescription,
-  successHeaders,
-} from '../described.ts';
+import type { Parameter } from '../../operations/operation.ts';
+import { type DescribedApi, type DescribedOperation, describedOperations } from '../described.ts';
 import { ERROR_GUIDE } from '../error-guide.ts';
 
+/** A parameter, or a member of a body. Its schema has its description, in Markdown. */
 export interface Field {
   readonly name: string;
-  /** As shown: `string`, `array of Category`, `object or null`. */
-  readonly type: string;
   readonly isRequired: boolean;
-  /** Markdown. */
-  readonly description: string;
   readonly schema: Schema;
-  readonly members: readonly Field[];
 }
 
-/** A body: the name of its schema, its members and an example. */
-export interface Body {
-  readonly type: string;
-  readonly fields: readonly Field[];
-  readonly example: unknown;
-}
+/** The places of the fields of a request, with their headings. */
+export const PLACES = [
+  ['path', 'Path'],
+  ['query', 'Query'],
+  ['header', 'Headers'],
+  ['body', 'Body'],
+] as const;
 
 export interface OperationError {
-  readonly status: string;
-  readonly code: string;
+  readonly status: number;
+  readonly code: AnyErrorCode;
   readonly meaning: string;
   /** A message that the operation responds with; undefined where none is known. */
   readonly message?: string | undefined;
 }
 
-/** An operation as the reference shows it. Its description is Markdown. */
-export interface ReferenceOperation extends Omit<Described, 'body' | 'success' | 'errors'> {
-  /** The last day, if the operation is deprecated. */
-  readonly sunset: string | undefined;
-  readonly scopes: readonly string[];
-  readonly inPath: readonly Field[];
-  readonly inQuery: readonly Field[];
-  readonly inHeader: readonly Field[];
-  readonly body: Body | undefined;
-  readonly success: {
-    readonly status: string;
-    readonly description: string;
-    readonly body: Body | undefined;
-    /** Without those of every answer. */
-    readonly headers: readonly { readonly name: string; readonly description: string }[];
-  };
+/** An operation as the reference shows it. */
+export interface ReferenceOperation extends Omit<DescribedOperation, 'errors'> {
+  readonly fields: Readonly<Record<(typeof PLACES)[number][0], readonly Field[]>>;
   /** Without those that `sharedErrors` gives, but for `validation_failed` where there are values. */
   readonly errors: readonly OperationError[];
 }
@@ -66,85 +43,99 @@ export interface ReferenceApi {
   readonly baseUrl: string;
   /** The path before each operation's, on the listener that serves the reference. */
   readonly basePath: string;
-  readonly credential: Credential;
-  /** True if scopes decide who may call an operation. Its description says it otherwise. */
-  readonly hasScopes: boolean;
-  /** True if the guide is served beside the reference, so that links to it lead somewhere. */
-  readonly hasGuide: boolean;
-}
-
-/** The credential that requests send as the bearer token. */
-interface Credential {
-  /** As it is called within a sentence. */
-  readonly noun: 'key' | 'token';
-  readonly label: string;
-  readonly prefix: string;
-  /** The environment variable that the samples read it from. */
-  readonly variable: 'PET_CATALOG_KEY' | 'PET_CATALOG_TOKEN';
 }
 
 /** Every operation of an API, in its order. */
 export function operationsOf(api: DescribedApi): ReferenceOperation[] {
   const shared = new Set(sharedErrors(api).map(({ code }) => code));
-  return api.operations.map((operation) => {
-    const described = describe(operation, api);
+  return describedOperations(api).map((operation) => {
+    const { id, pathParameters = [], queryParameters = [], headerParameters, body, codes } = operation;
     // Every operation has no parameter but its own; those with some have values to be checked as well.
-    const hasValues = described.body !== undefined || described.inQuery.length > 0;
-    const isOwn = ({ code }: OperationError) => !shared.has(code) || (hasValues && code === 'validation_failed');
-    return { ...described, errors: described.errors.filter(isOwn) };
+    const hasValues = body !== undefined || queryParameters.length > 0;
+    const own = codes.filter((code) => !shared.has(code) || (hasValues && code === 'validation_failed'));
+    const fields = {
+      path: pathParameters.map((parameter) => fieldOf(parameter, true)),
+      query: queryParameters.map((parameter) => fieldOf(parameter, false)),
+      header: headerParameters.map((parameter) => fieldOf(parameter, false)),
+      body: body ? membersOf(body.schema) : [],
+    };
+    const errors = own.map((code) => ({ ...errorOf(code), message: api.failures?.[id]?.[code] }));
+    return { ...operation, fields, errors };
   });
 }
 
 /** The errors of every operation that needs a scope, or of every operation if none does. */
 export function sharedErrors(api: DescribedApi): readonly OperationError[] {
-  const [first = [], ...others] = api.operations
-    .filter(({ permission }) => permission !== 'any')
-    .map((operation) => errorCodesOf(operation, api));
-  return first.filter((code) => others.every((codes) => codes.includes(code))).map(errorOf);
-}
-
-function describe(operation: Described, api: DescribedApi): ReferenceOperation {
-  const { id, deprecation, permission, body, success } = operation;
-  const fields = (parameters: readonly Parameter[] = [], isRequired = false) =>
-    parameters.map(({ name, description, schema }) => fieldOf(name, { ...schema, description }, isRequired));
-  return {
-    ...operation,
-    description: markedDescription(operation),
-    sunset: deprecation && dateOf(deprecation.sunset),
-    scopes: permission === 'any' ? [] : [permission],
-    inPath: fields(operation.pathParameters, true),
-    inQuery: fields(operation.queryParameters),
-    inHeader: fields(headerParameters(operation)),
-    body: body && bodyOf(body.schema, body.example),
-    success: {
-      status: `${success.status}`,
-      description: success.description,
-      body: success.schema && bodyOf(success.schema, success.example),
-      headers: Object.entries(successHeaders(operation)).map(([name, description]) => ({ name, description })),
-    },
-    errors: errorCodesOf(operation, api).map((code) => ({ ...errorOf(code), message: api.failures?.[id]?.[code] })),
-  };
+  const [first, ...others] = describedOperations(api).filter(({ permission }) => permission !== 'any');
+  const shared = first?.codes.filter((code) => others.every(({ codes }) => codes.includes(code))) ?? [];
+  return shared.map(errorOf);
 }
 
 function errorOf(code: AnyErrorCode): OperationError {
-  return { status: `${STATUS_OF[code]}`, code, meaning: ERROR_GUIDE[code].meaning.slice(0, -1) };
+  return { status: STATUS_OF[code], code, meaning: ERROR_GUIDE[code].meaning.slice(0, -1) };
 }
 
-function bodyOf(schema: Schema, example: unknown): Body {
-  return { type: typeOf(schema), fields: membersOf(schema.items ?? schema), example };
+function fieldOf({ name, description, schema }: Parameter, isRequired: boolean): Field {
+  return { name, isRequired, schema: { ...schema, description } };
 }
 
-function fieldOf(name: string, schema: Schema, isRequired: boolean): Field {
-  const members = membersOf(schema.items ?? schema);
-  return { name, type: typeOf(schema), isRequired, description: schema.description ?? '', schema, members };
+/** The members of an object, or of the items of an array. */
+export function membersOf(schema: Schema): Field[] {
+  return membersOfObject(schema.items ?? schema);
 }
 
-function membersOf({ properties, required = [], anyOf = [] }: Schema): Field[] {
-  if (!properties) return anyOf.flatMap(membersOf);
-  return Object.entries(properties).map(([name, member]) => fieldOf(name, member, required.includes(name)));
+function membersOfObject({ properties, required = [], anyOf = [] }: Schema): Field[] {
+  if (!properties) return anyOf.flatMap(membersOfObject);
+  return Object.entries(properties).map(([name, schema]) => ({ name, isRequired: required.includes(name), schema }));
 }
 
-function typeOf({ title, type = 'any', items, anyOf }: Schema): string {
+/** The type of a value as it is shown: `string`, `array of Category`, `object or null`. */
+export function typeOf({ title, type = 'any', items, anyOf }: Schema): string {
   if (anyOf) return anyOf.map(typeOf).join(' or ');
   return items ? `array of ${typeOf(items)}` : (title ?? type);
+}
+
+/** A field in words, as Markdown: its description, and the bounds that this does not name; may be empty. */
+export function aboutField({ schema }: Field, isInResponse = false): string {
+  const { description = '' } = schema;
+  const bounds = isInResponse && !schema.enum ? '' : boundsOf(schema, description);
+  return [description && ended(description), bounds].filter(Boolean).join(' ');
+}
+
+/** Patterns are told in words. */
+function boundsOf(schema: Schema, description: string): string {
+  const said = withoutCommas(description);
+  const { default: fallback, 'x-violation': violation } = schema;
+  const parts = [
+    schema.enum && `one of ${schema.enum.map((value) => `\`${value}\``).join(', ')}`,
+    range(schema),
+    ...Object.values(violation ?? {}).map((advice) => advice.replace(/^send /, '')),
+    fallback === undefined ? undefined : `default \`${fallback}\``,
+  ].filter((part) => part !== undefined && !said.includes(withoutCommas(part)));
+  return parts.length > 0 ? `${capitalized(parts.join('; '))}.` : '';
+}
+
+function range({ minLength, maxLength, minItems, maxItems, minimum, maximum }: Schema): string | undefined {
+  if (maxItems !== undefined) return `${between(minItems, maxItems)} items`;
+  if (maxLength !== undefined) return `${between(minLength, maxLength)} characters`;
+  // An id has no bounds that a caller need know.
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : between(minimum, maximum);
+}
+
+function between(least: number | undefined, most: number): string {
+  return `${least === undefined ? 'up' : inWords(least)} to ${inWords(most)}`;
+}
+
+function withoutCommas(text: string): string {
+  return text.replaceAll(',', '');
+}
+
+/** With a full stop, which most descriptions of the contract lack. */
+export function ended(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
+/** With a capital, as a heading or a sentence begins. */
+export function capitalized(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }

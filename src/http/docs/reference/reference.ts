@@ -1,20 +1,19 @@
 import { type Html, html } from '../../html.ts';
+import type { DescribedApi } from '../described.ts';
 import { inline } from '../markdown.ts';
 import type { NavigationGroup } from '../site.ts';
-import { type ReferenceApi, sharedErrors } from './contract.ts';
-import { errorList, operationSection } from './operation.ts';
-import { credentialField } from './try-it.ts';
+import { capitalized, type ReferenceApi, sharedErrors } from './contract.ts';
+import { credentialField, errorList, operationSection } from './operation.ts';
 
 /** The reference: every operation of the contract under its tag. */
 export function referenceContent(api: ReferenceApi): Html {
-  const { operations, credential } = api;
-  const { info, servers, tags } = api.described;
+  const { info, servers, tags, credential } = api.described;
   const { noun, variable } = credential;
   const groups = tags.map(
     ({ name, description }) => html`<section class="group" id="${name}" aria-labelledby="${name}-title">
-<h2 id="${name}-title"><a href="#${name}">${titleOf(name)}</a></h2>
+<h2 id="${name}-title"><a href="#${name}">${capitalized(name)}</a></h2>
 <p class="lead">${description}.</p>
-${operations.filter(({ tag }) => tag === name).map((operation) => operationSection(operation, api))}
+${api.operations.filter(({ tag }) => tag === name).map((operation) => operationSection(operation, api))}
 </section>
 `,
   );
@@ -23,7 +22,7 @@ ${operations.filter(({ tag }) => tag === name).map((operation) => operationSecti
 <div class="intro">
 <p class="lead">${inline(info.description)}</p>
 <dl class="addresses">${addresses}</dl>
-<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${api.described.credential.format}" data-key-noun="${noun}" data-key-variable="${variable}">
+<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${credential.format}" data-key-noun="${noun}" data-key-variable="${variable}">
 <h2 id="key-heading">Your ${noun}</h2>
 <form>
 ${credentialField(credential)}
@@ -32,31 +31,26 @@ ${credentialField(credential)}
 <button type="button" class="quiet" data-key-forget hidden>Forget the ${noun}</button>
 </section>
 <noscript><p class="note">Without scripts the operations cannot be tried from this page. Copy a sample instead.</p></noscript>
-<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyResponse(api)}
+<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyResponse(api.described)}
 </div>
 ${groups}`;
 }
 
 /** The text on what all responses have in common, to the end of the paragraph. */
-function everyResponse(api: ReferenceApi): Html {
-  if (api.hasGuide) {
+function everyResponse(described: DescribedApi): Html {
+  if (described.isPublic) {
     return html`Every response carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with <a href="/docs/errors">those that all share</a>: 400, 401, 403, 429, 500 and 503. Unknown members of a body are <a href="/docs/errors#what-is-ignored">ignored</a>, unknown query parameters are not.</p>`;
   }
   return html`Every response carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with these:</p>
-${errorList(sharedErrors(api.described), api)}`;
+${errorList(sharedErrors(described), described)}`;
 }
 
 /** Links to the operations in the reference at `path`, by tag. */
 export function operationLinks({ described, operations }: ReferenceApi, path: string): NavigationGroup[] {
   return described.tags.map(({ name }) => ({
-    title: titleOf(name),
+    title: capitalized(name),
     links: operations
       .filter(({ tag }) => tag === name)
       .map(({ id, summary, method }) => ({ path: `${path}#${id}`, title: summary, method })),
   }));
-}
-
-/** The heading of a tag. */
-export function titleOf(tag: string): string {
-  return `${tag[0]?.toUpperCase() ?? ''}${tag.slice(1)}`;
 }

@@ -1,10 +1,68 @@
-import type { SampleRequest } from './request.ts';
+import { exampleOf } from '../described.ts';
+import type { Field, ReferenceApi, ReferenceOperation } from '../reference/contract.ts';
+import type { Sample } from './block.ts';
 
-export interface Language {
+/** A request whose values are the examples of the contract. */
+export interface SampleRequest {
+  readonly method: string;
+  /** The address before each operation's path. */
+  readonly baseUrl: string;
+  /** Without the query. */
+  readonly url: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** The example key of a create; each operation has its own. */
+  readonly idempotencyKey: string | undefined;
+  /** The environment variable with the key or token. */
+  readonly variable: string;
+  /** True if the answer has one. */
+  readonly hasAnswerBody: boolean;
+  /** The method of the TypeScript client that sends it, such as `pets.list`; undefined if none does. */
+  readonly clientMethod: string | undefined;
+}
+
+/** The request that the samples of an operation send. */
+export function sampleRequest(operation: ReferenceOperation, { baseUrl, described }: ReferenceApi): SampleRequest {
+  const { id, method, path, fields, body, success } = operation;
+  return {
+    method,
+    baseUrl,
+    url: baseUrl + fields.path.reduce((text, field) => text.replace(`{${field.name}}`, sampleValue(field)), path),
+    query: sampleQuery(operation),
+    body: body?.example,
+    idempotencyKey:
+      method === 'POST' ? `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}-1` : undefined,
+    variable: described.credential.variable,
+    hasAnswerBody: success.schema !== undefined,
+    clientMethod: described.isPublic ? clientMethod(operation) : undefined,
+  };
+}
+
+/** A filter with its first value, and the size of a page where a list is paged by default. */
+export function sampleQuery({ fields }: ReferenceOperation): Record<string, string> {
+  const shown = fields.query.filter(({ schema }) => schema.enum !== undefined || schema.default !== undefined);
+  return Object.fromEntries(shown.map((field) => [field.name, sampleValue(field)]));
+}
+
+/** A value that the field accepts. */
+export function sampleValue({ schema }: Field): string {
+  return String(exampleOf(schema) ?? 1);
+}
+
+/** The client names its methods after the operations: `listPets` at `/pets` is `pets.list`. */
+function clientMethod({ id, path }: ReferenceOperation): string | undefined {
+  if (id === 'getRateLimit') return 'rateLimit';
+  const resource = path.split('/').findLast((segment) => !segment.startsWith('{')) ?? '';
+  return CLIENT_RESOURCES.includes(resource) ? `${resource}.${/^[a-z]+/.exec(id)}` : undefined;
+}
+
+const CLIENT_RESOURCES = ['categories', 'pets', 'orders', 'inventory'];
+
+interface Language {
   readonly id: string;
   readonly label: string;
-  /** Undefined if the language has no sample for the operation. */
-  readonly write: (request: SampleRequest, operationId: string) => string | undefined;
+  /** Undefined if the language has no sample for the request. */
+  readonly write: (request: SampleRequest) => string | undefined;
 }
 
 /** The languages, in the order of the tabs. Each sample takes the key or token from its variable and runs as it is. */
@@ -16,7 +74,16 @@ export const LANGUAGES: readonly Language[] = [
   { id: 'go', label: 'Go', write: go },
 ];
 
-function curl(request: SampleRequest): string {
+/** A request in every language; code that is written already counts. */
+export function inEveryLanguage(request: SampleRequest, written: readonly Sample[] = []): Sample[] {
+  return LANGUAGES.flatMap(({ id, label, write }) => {
+    const code = written.find(({ language }) => language === id)?.code ?? write(request);
+    return code === undefined ? [] : [{ language: id, label, code }];
+  });
+}
+
+/** A request as a command. */
+export function curl(request: SampleRequest): string {
   const { method, url, query, body, variable } = request;
   const address = withQuery(url, query);
   return [
@@ -48,8 +115,8 @@ function python(request: SampleRequest): string {
   const options = [
     `"${url}"`,
     `headers=${braced([`"Authorization": f"Bearer {os.environ['${variable}']}"`, ...own], 4)}`,
-    ...(Object.keys(query).length === 0 ? [] : [`params=${pythonLiteral(query)}`]),
-    ...(body === undefined ? [] : [`json=${pythonLiteral(body)}`]),
+    ...(Object.keys(query).length === 0 ? [] : [`params=${overLines(query, 4)}`]),
+    ...(body === undefined ? [] : [`json=${overLines(body, 4)}`]),
     'timeout=30',
   ];
   return `import os
@@ -92,11 +159,10 @@ const FATAL = ['if err != nil {', '\tlog.Fatal(err)', '}'];
 
 /** The headers that every sample sends beside the key, in this order. */
 function headersOf({ body, idempotencyKey }: SampleRequest): [string, string][] {
-  const headers: [string, string | undefined][] = [
-    ['Content-Type', body === undefined ? undefined : 'application/json'],
-    ['Idempotency-Key', idempotencyKey],
-  ];
-  return headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  return Object.entries({
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+  });
 }
 
 function withQuery(url: string, query: Readonly<Record<string, string>>): string {
@@ -115,39 +181,22 @@ function listed(entries: readonly string[], columns: number): string {
   return entries.map((entry) => `${entry},`.replaceAll(/^(?=.)/gm, ' '.repeat(columns))).join('\n');
 }
 
-const CALLS: Readonly<Record<string, (request: Record<'id' | 'query' | 'body', string>) => string>> = {
-  listCategories: () => 'categories.list()',
-  createCategory: ({ body }) => `categories.create(${body})`,
-  getCategory: ({ id }) => `categories.get(${id})`,
-  listPets: ({ query }) => `pets.list(${query})`,
-  createPet: ({ body }) => `pets.create(${body})`,
-  getPet: ({ id }) => `pets.get(${id})`,
-  updatePet: ({ id, body }) => `pets.update(${id}, ${body})`,
-  listOrders: ({ query }) => `orders.list(${query})`,
-  placeOrder: ({ body }) => `orders.place(${body})`,
-  getOrder: ({ id }) => `orders.get(${id})`,
-  cancelOrder: ({ id }) => `orders.cancel(${id})`,
-  listInventory: ({ query }) => `inventory.list(${query})`,
-  getInventory: ({ id }) => `inventory.get(${id})`,
-  updateInventory: ({ id, body }) => `inventory.update(${id}, ${body})`,
-  getRateLimit: () => 'rateLimit()',
-};
-
-/** The operation called by the TypeScript client; undefined if it has no such call. */
-function clientSample({ baseUrl, url, query, body, hasAnswerBody }: SampleRequest, operationId: string) {
-  const call = CALLS[operationId]?.({
-    id: url.replace(/^.*\//, ''),
-    query: literal(numbers(query)),
-    body: literal(body),
-  });
-  if (call === undefined) return undefined;
+/** The request sent by the TypeScript client. */
+function clientSample({ baseUrl, url, query, body, hasAnswerBody, clientMethod }: SampleRequest): string | undefined {
+  if (clientMethod === undefined) return undefined;
+  const id = url.split('/').at(-1) ?? '';
+  const call = `catalog.${clientMethod}(${[
+    ...(/^\d+$/.test(id) ? [id] : []),
+    ...(Object.keys(query).length === 0 ? [] : [literal(numbers(query))]),
+    ...(body === undefined ? [] : [literal(body)]),
+  ].join(', ')})`;
   return `import { PetCatalog } from '@pet-catalog/client';
 
 const catalog = new PetCatalog({
   baseUrl: '${baseUrl}',
   apiKey: process.env.PET_CATALOG_KEY,
 });
-${hasAnswerBody ? `console.log(await catalog.${call});` : `await catalog.${call};`}`;
+${hasAnswerBody ? `console.log(await ${call});` : `await ${call};`}`;
 }
 
 function numbers(query: Readonly<Record<string, string>>): object {
@@ -163,11 +212,34 @@ function literal(value: unknown): string {
     .replace(/^(\s*)'(\w+)':/gm, '$1$2:');
 }
 
-/** The same as a Python literal; true, false and null are written otherwise there, and are in no example. */
-function pythonLiteral(value: unknown): string {
-  return overLines(value, 4);
+/** JSON over several lines. Python reads it too, but for true, false and null, which are in no example. */
+function overLines(value: unknown, columns: number): string {
+  return JSON.stringify(value, null, columns).replace(/([^{[,])$(?=\n\s*[}\]])/gm, '$1,');
 }
 
-function overLines(value: unknown, columns: number): string {
-  return (JSON.stringify(value, null, columns) ?? '').replace(/([^{[,])$(?=\n\s*[}\]])/gm, '$1,');
+/** An argument of a command: in quotes, or up to the next space. */
+const ARGUMENT = /'([^']*)'|"([^"]*)"|(\S+)/g;
+
+/** The request that a plain `curl` command sends; undefined if the code is more than that. */
+export function requestOf(code: string): SampleRequest | undefined {
+  const command = code.replaceAll(/\\\n\s*/g, ' ');
+  if (!command.startsWith('curl ') || /[\n|$](?!PET_CATALOG_KEY)/.test(command)) return undefined;
+  const words = [...command.matchAll(ARGUMENT)].map(([, single, double, bare]) => single ?? double ?? bare ?? '');
+  const url = words.find((word) => /^https?:/.test(word));
+  if (url === undefined) return undefined;
+  const { origin, pathname, searchParams } = new URL(url);
+  const argumentOf = (option: string) => words[words.indexOf(option) + 1];
+  const data = words.includes('-d') ? argumentOf('-d') : undefined;
+  const key = words.find((word) => word.startsWith('Idempotency-Key: '));
+  return {
+    method: words.includes('-X') ? (argumentOf('-X') ?? '') : data === undefined ? 'GET' : 'POST',
+    baseUrl: `${origin}/v1`,
+    url: origin + pathname,
+    query: Object.fromEntries(searchParams),
+    body: data === undefined ? undefined : JSON.parse(data),
+    idempotencyKey: key?.replace('Idempotency-Key: ', ''),
+    variable: 'PET_CATALOG_KEY',
+    hasAnswerBody: true,
+    clientMethod: undefined,
+  };
 }
