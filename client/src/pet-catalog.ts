@@ -60,10 +60,10 @@ export class PetCatalog {
   /** Throws a TypeError that names the option that is missing, unknown or malformed. Sends nothing yet. */
   constructor(options: PetCatalogOptions = {}) {
     this.#transport = new Transport(options);
-    this.categories = new Categories(this.#transport);
-    this.pets = new Pets(this.#transport);
-    this.orders = new Orders(this.#transport);
-    this.inventory = new Inventory(this.#transport);
+    this.categories = new Categories(this.#transport, CATEGORIES_PER_PAGE);
+    this.pets = new Pets(this.#transport, ITEMS_PER_PAGE);
+    this.orders = new Orders(this.#transport, ITEMS_PER_PAGE);
+    this.inventory = new Inventory(this.#transport, ITEMS_PER_PAGE);
   }
 
   /** The requests left to the key. Does not count against the limits, and works over the limit and during a ban. */
@@ -82,73 +82,75 @@ export class PetCatalog {
   }
 }
 
-/** The pet categories. */
-class Categories {
+/** A list of the service, a page at a time. */
+abstract class List<Item, Query extends ListInventoryQuery> {
   readonly #transport: Transport;
+  readonly #itemsPerPage: number;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, itemsPerPage: number) {
     this.#transport = transport;
+    this.#itemsPerPage = itemsPerPage;
   }
 
+  /** Sends the calls of the client. */
+  protected get transport(): Transport {
+    return this.#transport;
+  }
+
+  /** One page of the list. */
+  abstract list(query?: Query, options?: CallOptions): ApiPromise<Page<Item>>;
+
+  /** Everything that the query names, one by one. Requests the pages as they are needed. */
+  async *all(query?: Omit<Query, 'limit'>, options?: CallOptions): AsyncGenerator<Item, void, void> {
+    for await (const page of this.pages(query as Query, options)) yield* page;
+  }
+
+  /** Everything that the query names, page by page. Default: 1,000 categories per page, 100 items of another list. */
+  async *pages(query?: Query, options?: CallOptions): AsyncGenerator<Page<Item>, void, void> {
+    let cursor = query?.cursor;
+    do {
+      const page = await this.list({ limit: this.#itemsPerPage, ...(query as Query), cursor }, options);
+      yield page;
+      cursor = page.next;
+    } while (cursor !== undefined);
+  }
+}
+
+/** The pet categories. */
+class Categories extends List<Category, ListCategoriesQuery> {
   /**
    * Every category, in ascending order of id; with a query, one page. The client caches the last whole list and
    * revalidates it with its ETag.
    */
   list(query?: ListCategoriesQuery, options?: CallOptions): ApiPromise<Page<Category>> {
-    return this.#transport.request('listCategories', { path: '/categories', query, options });
-  }
-
-  /** Every category, one by one. Requests the pages as they are needed. */
-  all(query?: Omit<ListCategoriesQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Category, void, void> {
-    return items(this.pages(query, options));
-  }
-
-  /** Every category, page by page. Default: 1,000 per page. */
-  pages(query?: ListCategoriesQuery, options?: CallOptions): AsyncGenerator<Page<Category>, void, void> {
-    return pages((next) => this.list({ limit: CATEGORIES_PER_PAGE, ...query, ...next }, options));
+    return this.transport.request('listCategories', { path: '/categories', query, options });
   }
 
   /** Creates a category. Retries do not create a second one. */
   create(category: NewCategory, options?: CreateOptions): ApiPromise<Category> {
-    return this.#transport.request('createCategory', { method: 'POST', path: '/categories', body: category, options });
+    return this.transport.request('createCategory', { method: 'POST', path: '/categories', body: category, options });
   }
 
   /** One category. */
   get(categoryId: number, options?: CallOptions): ApiPromise<Category> {
-    return this.#transport.request('getCategory', { path: '/categories', id: categoryId, options });
+    return this.transport.request('getCategory', { path: '/categories', id: categoryId, options });
   }
 }
 
 /** The pets of the catalog. */
-class Pets {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+class Pets extends List<Pet, ListPetsQuery> {
   /**
    * One page of the pets that fit every filter, in ascending order of id. Default: 20 per page; with `ids` all of them.
    * Resolves with `[]` for `ids: []`, and sends nothing.
    */
   list(query?: ListPetsQuery, options?: CallOptions): ApiPromise<Page<Pet>> {
     if (query?.ids?.length === 0) return nothing();
-    return this.#transport.request('listPets', { path: '/pets', query, options });
-  }
-
-  /** Every pet that the query names, one by one. Requests the pages as they are needed. */
-  all(query?: Omit<ListPetsQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Pet, void, void> {
-    return items(this.pages(query, options));
-  }
-
-  /** Every pet that the query names, page by page. Default: 100 per page. */
-  pages(query?: ListPetsQuery, options?: CallOptions): AsyncGenerator<Page<Pet>, void, void> {
-    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
+    return this.transport.request('listPets', { path: '/pets', query, options });
   }
 
   /** Creates a pet with a stock of 1, or 0 if it is sold. Retries do not create a second one. */
   create(pet: NewPet, options?: CreateOptions): ApiPromise<Pet> {
-    return this.#transport.request('createPet', { method: 'POST', path: '/pets', body: pet, options });
+    return this.transport.request('createPet', { method: 'POST', path: '/pets', body: pet, options });
   }
 
   /**
@@ -156,7 +158,7 @@ class Pets {
    * @deprecated Removed on 5 December 2030. Use `list({ ids: [petId] })`.
    */
   get(petId: number, options?: CallOptions): ApiPromise<Pet> {
-    return this.#transport.request('getPet', { path: '/pets', id: petId, options });
+    return this.transport.request('getPet', { path: '/pets', id: petId, options });
   }
 
   /**
@@ -164,31 +166,15 @@ class Pets {
    * @beta
    */
   update(petId: number, change: PetUpdate, options?: ChangeOptions): ApiPromise<Pet> {
-    return this.#transport.request('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
+    return this.transport.request('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
   }
 }
 
 /** The orders of the store. */
-class Orders {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+class Orders extends List<Order, ListOrdersQuery> {
   /** One page of the orders, in ascending order of id. Default: 20. */
   list(query?: ListOrdersQuery, options?: CallOptions): ApiPromise<Page<Order>> {
-    return this.#transport.request('listOrders', { path: '/store/orders', query, options });
-  }
-
-  /** Every order, one by one. Requests the pages as they are needed. */
-  all(query?: Omit<ListOrdersQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Order, void, void> {
-    return items(this.pages(query, options));
-  }
-
-  /** Every order, page by page. Default: 100 per page. */
-  pages(query?: ListOrdersQuery, options?: CallOptions): AsyncGenerator<Page<Order>, void, void> {
-    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
+    return this.transport.request('listOrders', { path: '/store/orders', query, options });
   }
 
   /**
@@ -196,12 +182,12 @@ class Orders {
    * @beta
    */
   place(order: NewOrder, options?: CreateOptions): ApiPromise<Order> {
-    return this.#transport.request('placeOrder', { method: 'POST', path: '/store/orders', body: order, options });
+    return this.transport.request('placeOrder', { method: 'POST', path: '/store/orders', body: order, options });
   }
 
   /** One order. */
   get(orderId: number, options?: CallOptions): ApiPromise<Order> {
-    return this.#transport.request('getOrder', { path: '/store/orders', id: orderId, options });
+    return this.transport.request('getOrder', { path: '/store/orders', id: orderId, options });
   }
 
   /**
@@ -209,36 +195,20 @@ class Orders {
    * call succeeds.
    */
   cancel(orderId: number, options?: ChangeOptions): ApiPromise<void> {
-    return this.#transport.request('cancelOrder', { method: 'DELETE', path: '/store/orders', id: orderId, options });
+    return this.transport.request('cancelOrder', { method: 'DELETE', path: '/store/orders', id: orderId, options });
   }
 }
 
 /** The stock of the store. */
-class Inventory {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+class Inventory extends List<InventoryItem, ListInventoryQuery> {
   /** One page of the stock, in ascending order of petId. Default: 20. */
   list(query?: ListInventoryQuery, options?: CallOptions): ApiPromise<Page<InventoryItem>> {
-    return this.#transport.request('listInventory', { path: '/inventory', query, options });
-  }
-
-  /** The stock of every pet, one by one. Requests the pages as they are needed. */
-  all(query?: Omit<ListInventoryQuery, 'limit'>, options?: CallOptions): AsyncGenerator<InventoryItem, void, void> {
-    return items(this.pages(query, options));
-  }
-
-  /** The stock of every pet, page by page. Default: 100 per page. */
-  pages(query?: ListInventoryQuery, options?: CallOptions): AsyncGenerator<Page<InventoryItem>, void, void> {
-    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
+    return this.transport.request('listInventory', { path: '/inventory', query, options });
   }
 
   /** The stock of one pet. */
   get(petId: number, options?: CallOptions): ApiPromise<InventoryItem> {
-    return this.#transport.request('getInventory', { path: '/inventory', id: petId, options });
+    return this.transport.request('getInventory', { path: '/inventory', id: petId, options });
   }
 
   /**
@@ -246,7 +216,7 @@ class Inventory {
    * @beta
    */
   update(petId: number, stock: NewQuantity, options?: ChangeOptions): ApiPromise<InventoryItem> {
-    return this.#transport.request('updateInventory', {
+    return this.transport.request('updateInventory', {
       method: 'PATCH',
       path: '/inventory',
       id: petId,
@@ -261,19 +231,4 @@ function nothing(): ApiPromise<Page<never>> {
   const data = asPage<never>([], undefined);
   const limits = undefined;
   return new ApiPromise(Promise.resolve({ data, status: 200, headers: new Headers(), requestId: undefined, limits }));
-}
-
-async function* items<Item>(all: AsyncIterable<Page<Item>>): AsyncGenerator<Item, void, void> {
-  for await (const page of all) yield* page;
-}
-
-async function* pages<Item>(
-  list: (next: { cursor?: string }) => Promise<Page<Item>>,
-): AsyncGenerator<Page<Item>, void, void> {
-  let items = await list({});
-  yield items;
-  while (items.next !== undefined) {
-    items = await list({ cursor: items.next });
-    yield items;
-  }
 }
