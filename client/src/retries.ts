@@ -23,8 +23,3 @@ export function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: n
 export function mayBeDone({ status = 500, code }: PetCatalogError): boolean {
   return status >= 500 && code !== 'unavailable';
 }
-
-/** True if a 404 after an attempt of unknown outcome says that this one deleted what is asked for. */
-export function isDeletedAlready(status: number, method: string | undefined): boolean {
-  return status === 404 && method === 'DELETE';
-}

@@ -15,7 +15,7 @@ import {
   type ResponseEvent,
   typeOf,
 } from './options.ts';
-import { isDeletedAlready, mayBeDone, newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
+import { mayBeDone, newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
@@ -277,7 +277,8 @@ export class Transport {
       const untilMs = retryAfter && at + retryAfter * 1_000;
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
-    if (isUnknown && isDeletedAlready(status, init.method))
+    // After an attempt of unknown outcome a 404 says that this one deleted what is asked for.
+    if (isUnknown && status === 404 && init.method === 'DELETE')
       return { data: undefined, status, headers, requestId, limits };
     const refusal = {
       code: this.#withoutKey(code) as ErrorCode,
@@ -388,7 +389,9 @@ function readBaseUrl(baseUrl: string | URL | undefined): string {
     throw new TypeError(
       'baseUrl is missing: pass the address of the service, which ends in /v1, or set PET_CATALOG_URL',
     );
-  const { protocol, username, password, search, hash, origin, pathname } = urlOf(baseUrl) ?? {};
+  const { protocol, username, password, search, hash, origin, pathname } = URL.canParse(baseUrl)
+    ? new URL(baseUrl)
+    : {};
   if (!origin || !/^https?:$/.test(protocol ?? '')) throw new TypeError('baseUrl must begin with http:// or https://');
   if (username || password) throw new TypeError('baseUrl must have no user or password; pass the key as apiKey');
   if (search || hash) throw new TypeError('baseUrl must have neither a query nor a fragment');
@@ -396,14 +399,6 @@ function readBaseUrl(baseUrl: string | URL | undefined): string {
   if (address.endsWith('/v1/v1')) throw new TypeError(`baseUrl ends in /v1 twice: ${address}`);
   if (!address.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${address}`);
   return address;
-}
-
-function urlOf(text: string | URL): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function parse(text: string): unknown {
