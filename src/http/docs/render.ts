@@ -1,3 +1,4 @@
+import { inWords } from '../../catalog/validate.ts';
 import { shippedFile } from '../../shipped.ts';
 import { type Html, html } from '../html.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -32,7 +33,7 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;
   const api: ReferenceApi = { title: REFERENCE.title, described, operations, baseUrl, basePath: '/v1' };
   const pages = Object.entries(GUIDE).map(([file, about]) => {
-    const text = finished(file, { operations, baseUrl, banAfterRefusals });
+    const text = finished(file, { ...api, banAfterRefusals });
     return { path: pathOf(file), title: /^# (.+)/.exec(text)?.[1] ?? '', about, text };
   });
   const navigation = [{ title: 'Guide', links: [...pages, REFERENCE] }, ...operationLinks(api, REFERENCE.path)];
@@ -63,23 +64,19 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   return documents;
 }
 
-interface Source {
-  readonly operations: ReturnType<typeof operationsOf>;
-  readonly baseUrl: string;
-  readonly banAfterRefusals: number;
-}
+type Known = Pick<ReferenceApi, 'operations' | 'baseUrl'> & Pick<DocsOptions, 'banAfterRefusals'>;
 
 /** The Markdown of a page, with what this service knows. */
-function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
+function finished(file: string, { operations, baseUrl, banAfterRefusals }: Known): string {
   const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_ORIGIN, baseUrl.slice(0, -3));
   if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
   if (file !== 'limits') return written;
   if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');
-  return written.replace('at least 60 refusals', `at least ${banAfterRefusals.toLocaleString('en-US')} refusals`);
+  return written.replace('at least 60 refusals', `at least ${inWords(banAfterRefusals)} refusals`);
 }
 
 /** Every deprecated operation with its dates and successor, as Markdown. */
-function deprecatedOperations(operations: Source['operations']): string {
+function deprecatedOperations(operations: Known['operations']): string {
   const deprecated = operations.filter(({ sunset }) => sunset !== undefined);
   if (deprecated.length === 0) return 'No operation is deprecated.\n';
   return deprecated
