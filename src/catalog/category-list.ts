@@ -69,8 +69,7 @@ export class CategoryList {
   async change(changes: readonly ChangedCategory[]): Promise<void> {
     for (const { id, category } of changes) {
       if (id > this.#complete) continue;
-      this.#remove(id);
-      if (category) this.#insert(itemOf(category));
+      this.#replace(id, category && itemOf(category));
       this.#changed();
       await nextTurn();
     }
@@ -187,18 +186,13 @@ export class CategoryList {
     this.#changed();
   }
 
-  #insert(item: Item): void {
-    const { index, chunk, at, isFound } = this.#find(item.id);
-    assert(!isFound, 'an id is in the list once');
-    this.#tally(item.json, 1);
-    this.#replaceChunk(index, chunk.with(at, item));
-  }
-
-  #remove(id: number): void {
-    const { index, at, isFound, chunk } = this.#find(id);
-    if (!isFound) return;
-    this.#tally(chunk.json(at), -1);
-    this.#replaceChunk(index, chunk.without(at));
+  /** Puts an item where the one with its id is, or belongs; without an item, removes that one. */
+  #replace(id: number, item: Item | undefined): void {
+    const { index, chunk, at, isFound } = this.#find(id);
+    if (!isFound && !item) return;
+    if (isFound) this.#tally(chunk.json(at), -1);
+    if (item) this.#tally(item.json, 1);
+    this.#replaceChunk(index, chunk.spliced(at, isFound ? 1 : 0, item ? [item] : []));
   }
 
   /** Where the item with an id is, or belongs. */
@@ -289,22 +283,19 @@ class Chunk {
     this.#bytes.write(COMMA, this.length - COMMA.length);
   }
 
-  with(at: number, { id, json }: Item): Chunk {
-    const item = Buffer.from(json + COMMA);
-    const start = this.#startOf(at);
+  /** A copy with items in the place of a number of others. */
+  spliced(at: number, count: number, items: readonly Item[]): Chunk {
+    const [start, next] = [this.#startOf(at), this.#startOf(at + count)];
+    const bytes = Buffer.from(items.map(({ json }) => json + COMMA).join(''));
+    const moved = bytes.length - (next - start);
     return new Chunk(
-      Buffer.concat([this.#bytes.subarray(0, start), item, this.#bytes.subarray(start, this.length)]),
-      this.ids.toSpliced(at, 0, id),
-      [...this.#starts.slice(0, at), start, ...this.#starts.slice(at).map((each) => each + item.length)],
-    );
-  }
-
-  without(at: number): Chunk {
-    const [start, next] = [this.#startOf(at), this.#startOf(at + 1)];
-    return new Chunk(
-      Buffer.concat([this.#bytes.subarray(0, start), this.#bytes.subarray(next, this.length)]),
-      this.ids.toSpliced(at, 1),
-      [...this.#starts.slice(0, at), ...this.#starts.slice(at + 1).map((each) => each - (next - start))],
+      Buffer.concat([this.#bytes.subarray(0, start), bytes, this.#bytes.subarray(next, this.length)]),
+      this.ids.toSpliced(at, count, ...items.map(({ id }) => id)),
+      [
+        ...this.#starts.slice(0, at),
+        ...items.map(() => start),
+        ...this.#starts.slice(at + count).map((each) => each + moved),
+      ],
     );
   }
 
