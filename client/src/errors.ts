@@ -38,20 +38,10 @@ export class PetCatalogError extends Error {
 }
 
 /** What is known of a failure. */
-interface Detail {
-  /** The error code of the service. */
-  readonly code?: ErrorCode;
-  /** The status of the HTTP response. */
-  readonly status?: number;
-  /** The id of the request in the log of the service. */
-  readonly requestId?: string | undefined;
-  /** The headers of the response. */
-  readonly headers?: Headers | undefined;
-  /** Seconds to wait before the next attempt. */
-  readonly retryAfter?: number | undefined;
+type Detail = Partial<Pick<PetCatalogError, 'code' | 'status' | 'requestId' | 'headers' | 'retryAfter'>> & {
   /** The moment of `retryAt`, in Unix milliseconds. */
   readonly untilMs?: number | undefined;
-}
+};
 
 /**
  * The service could not be reached, or something else responded, such as a proxy with a 502; then `status` is set. The
@@ -76,20 +66,9 @@ type LimitCode = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'key_banned';
 /** The codes of a 503, which may name a time to wait. */
 type OutageCode = 'unavailable' | 'outcome_unknown';
 
-/** An error response of the service. */
-export interface Refusal {
-  /** The error code of the service. */
-  readonly code: ErrorCode;
-  /** What failed and what to do about it. */
-  readonly message: string;
-  /** The status of the HTTP response. */
-  readonly status: number;
-  /** The id of the request in the log of the service. */
-  readonly requestId: string | undefined;
-  /** The headers of the response. */
-  readonly headers: Headers;
-  /** Seconds from the response on. */
-  readonly retryAfter: number | undefined;
+/** An error response of the service. Its message says what failed and what to do; `retryAfter` counts from it on. */
+export interface Refusal
+  extends Pick<ServiceError, 'code' | 'message' | 'status' | 'requestId' | 'headers' | 'retryAfter'> {
   /** When the response arrived, in Unix milliseconds. */
   readonly at: number;
 }
