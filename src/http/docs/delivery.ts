@@ -80,6 +80,7 @@ const TYPES: Readonly<Record<string, string>> = {
   md: 'text/markdown; charset=utf-8',
   svg: 'image/svg+xml',
   txt: 'text/plain; charset=utf-8',
+  yaml: 'application/yaml',
 };
 /** The folder that assets are read from, below `src`, and the path that they are served under. */
 const DOCS = { folder: 'http/docs/assets/', path: '/docs/assets/' };

@@ -1,11 +1,13 @@
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
+import type { Answer } from '../transport/exchange.ts';
 import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
 import { CACHED, GUIDE, leadToDocs, pathOf, SITE_ASSETS, sitePage } from './site.ts';
 
+const API_CATALOG = '/.well-known/api-catalog';
 const SECURITY_TXT = '/.well-known/security.txt';
 const YEAR_SECONDS = 365 * DAY_SECONDS;
 const PAGES = ['/docs/reference', ...Object.keys(GUIDE).map(pathOf)];
@@ -19,10 +21,7 @@ export function discoveryPages(options: DocsOptions & WellKnownOptions): [string
 function contractPages({ operations, servers }: DocsOptions): [string, PageHandler][] {
   const json = () => JSON.stringify(openApiDocument(operations, servers));
   const yaml = async () => (await import('yaml')).stringify(JSON.parse(json()));
-  return [
-    ['/openapi.json', fixedPage({ contentType: 'application/json', cacheControl: CACHED, content: json })],
-    ['/openapi.yaml', fixedPage({ contentType: 'application/yaml', cacheControl: CACHED, content: yaml })],
-  ];
+  return [filePage('/openapi.json', json), filePage('/openapi.yaml', yaml)];
 }
 
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
@@ -30,20 +29,18 @@ function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
   const documents = keptOnceMade(async () => (await import('./render.ts')).documentation(options));
   const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
-  const pages = PAGES.map((path): [string, PageHandler] => [path, sitePage(() => contentOf(path))]);
-  const texts = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'].map(
-    (path): [string, PageHandler] => [
-      path,
-      fixedPage({ contentType: mediaTypeOf(path), cacheControl: CACHED, content: () => contentOf(path) }),
-    ],
-  );
+  const files = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'];
   return [
-    ...pages,
-    ...texts,
+    ...PAGES.map((path): [string, PageHandler] => [path, sitePage(() => contentOf(path))]),
+    ...files.map((path) => filePage(path, () => contentOf(path))),
     ['/docs/', leadToDocs],
     [MISSING_DOCS, sitePage(() => contentOf(MISSING_DOCS), 404)],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
+}
+
+function filePage(path: string, content: () => string | Promise<string>): [string, PageHandler] {
+  return [path, fixedPage({ contentType: mediaTypeOf(path), cacheControl: CACHED, content })];
 }
 
 interface WellKnownOptions {
@@ -57,7 +54,7 @@ interface WellKnownOptions {
 /** Pages at well-known addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
 function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [string, PageHandler][] {
   const at = (path: string) => baseUrl.replace(/\/v1$/, path);
-  const root = {
+  const root = JSON.stringify({
     openapi: at('/openapi.json'),
     docs: at('/docs'),
     reference: at('/docs/reference'),
@@ -67,59 +64,45 @@ function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [
     llms: at('/llms.txt'),
     health: at('/readyz'),
     api: baseUrl,
-  };
+  });
   const catalog = {
-    linkset: [
-      {
-        anchor: baseUrl,
-        'service-desc': [
-          { href: at('/openapi.json'), type: 'application/json' },
-          { href: at('/openapi.yaml'), type: 'application/yaml' },
-        ],
-        'service-doc': [{ href: at('/docs'), type: 'text/html' }],
-        status: [{ href: at('/readyz'), type: 'application/json' }],
-      },
+    anchor: baseUrl,
+    'service-desc': [
+      { href: at('/openapi.json'), type: 'application/json' },
+      { href: at('/openapi.yaml'), type: 'application/yaml' },
     ],
+    'service-doc': [{ href: at('/docs'), type: 'text/html' }],
+    status: [{ href: at('/readyz'), type: 'application/json' }],
   };
-  const vary = ['Vary', 'Accept'];
-  const rootBody = JSON.stringify(root);
   const catalogAnswer = {
     status: 200,
     contentType: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-    headers: ['Link', `<${at('/.well-known/api-catalog')}>; rel="api-catalog"`],
+    headers: ['Link', `<${at(API_CATALOG)}>; rel="api-catalog"`],
     cacheControl: CACHED,
-    body: JSON.stringify(catalog),
+    body: JSON.stringify({ linkset: [catalog] }),
   };
   const pages: [string, PageHandler][] = [
     [
       '/',
       ({ request }) =>
         request.headers.accept?.includes('text/html')
-          ? { status: 303, headers: ['Location', '/docs', ...vary], cacheControl: CACHED }
-          : { status: 200, headers: vary, cacheControl: CACHED, body: rootBody },
+          ? { status: 303, headers: ['Location', '/docs', 'Vary', 'Accept'], cacheControl: CACHED }
+          : { status: 200, headers: ['Vary', 'Accept'], cacheControl: CACHED, body: root },
     ],
-    ['/.well-known/api-catalog', () => catalogAnswer],
+    [API_CATALOG, () => catalogAnswer],
   ];
   if (securityContact !== undefined) {
-    const text = () => securityTxt(securityContact, at(SECURITY_TXT), time);
-    pages.push([
-      SECURITY_TXT,
-      () => ({
-        status: 200,
-        contentType: 'text/plain; charset=utf-8',
-        cacheControl: 'public, max-age=86400',
-        body: text(),
-      }),
-    ]);
+    pages.push([SECURITY_TXT, () => securityTxt(securityContact, at(SECURITY_TXT), time)]);
   }
   return pages;
 }
 
-/** The text that says where to report vulnerabilities. */
-function securityTxt(contact: string, address: string, time: Time): string {
+/** Says where to report vulnerabilities. */
+function securityTxt(contact: string, address: string, time: Time): Answer {
   const expires = utc(time.now().unix + YEAR_SECONDS);
   const lines = [`Contact: ${contact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
   // RFC 9116 requires https for web addresses.
   if (address.startsWith('https:')) lines.push(`Canonical: ${address}`);
-  return `${lines.join('\n')}\n`;
+  const body = `${lines.join('\n')}\n`;
+  return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };
 }
