@@ -123,7 +123,10 @@ export function describedOperations({ operations, commonErrors }: DescribedApi):
   });
 }
 
-/** A value that a schema accepts; undefined for one that callers cannot make, such as a cursor. */
+/**
+ * A value that a schema accepts; undefined for one that callers cannot make, such as a cursor. Without it in the
+ * contract, testers that replay it cannot fill in a parameter.
+ */
 export function exampleOf({ items, example, enum: values, type }: Schema): unknown {
   if (items) return [exampleOf(items)];
   return example ?? values?.[0] ?? (type === 'integer' ? 1 : undefined);

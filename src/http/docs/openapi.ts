@@ -84,6 +84,9 @@ const LIMIT_HEADERS = {
   'X-RateLimit-Limit': integer('Requests allowed in the window with fewer requests left; 0 without a valid key'),
   'X-RateLimit-Remaining': integer('Requests left in that window'),
   'X-RateLimit-Reset': integer('When that window resets, in Unix seconds'),
+};
+/** Those of answers to a valid key. */
+const KEY_HEADERS = {
   'RateLimit-Policy': text('Both windows of the key: quota q and length w in seconds (IETF draft)'),
   RateLimit: text('Both windows now: remaining r and seconds to the reset t (IETF draft)'),
 };
@@ -92,9 +95,6 @@ const HEADERS = {
   'Retry-After': integer('Seconds to wait before the next attempt', 1),
   'WWW-Authenticate': text('The bearer challenge (RFC 6750)'),
 };
-
-const OF_LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
-const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /** Generates the contract of the public API from its operations. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
@@ -134,7 +134,7 @@ export function publicApi(operations: readonly Operation[], servers: readonly Co
   };
 }
 
-/** Generates the contract of an API, OpenAPI 3.1. */
+/** Generates the contract of an API, OpenAPI 3.1; members that are undefined are none in JSON. */
 export function contractOf(api: DescribedApi): object {
   const { info, servers, tags, credential } = api;
   const components: Components = { schemas: {}, responses: {}, parameters: {} };
@@ -155,7 +155,7 @@ export function contractOf(api: DescribedApi): object {
     components: {
       securitySchemes: { [name]: { type: 'http', scheme: 'bearer', bearerFormat, description } },
       ...components,
-      headers: api.isPublic ? { ...LIMIT_HEADERS, ...HEADERS } : HEADERS,
+      headers: api.isPublic ? { ...LIMIT_HEADERS, ...KEY_HEADERS, ...HEADERS } : HEADERS,
     },
   };
 }
@@ -180,33 +180,25 @@ function describeOperation(operation: DescribedOperation, api: DescribedApi, com
     tags: [tag],
     summary,
     description,
-    ...(stability && { 'x-stability': stability }),
-    ...(sunset !== undefined && { deprecated: true, 'x-deprecated-sunset': sunset }),
+    'x-stability': stability,
+    deprecated: sunset === undefined ? undefined : true,
+    'x-deprecated-sunset': sunset,
     security: [{ [api.credential.name]: permission === 'any' ? [] : [permission] }],
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: { required: !body.isOptional, content: json(named(body.schema, schemas), body.example) },
-    }),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: body && { required: !body.isOptional, content: json(named(body.schema, schemas), body.example) },
     responses: {
       [success.status]: {
         description: success.description,
-        headers: {
-          ...describeHeaders(headersOf(success.status, api)),
-          ...ownHeaders(success.headers),
+        headers: headersOf(success.status, api, success.headers),
+        content: success.schema && {
+          ...json(named(success.schema, schemas), success.example),
+          'text/csv': success.csv && { schema: { type: 'string' }, example: success.csv },
         },
-        ...(success.schema && {
-          content: {
-            ...json(named(success.schema, schemas), success.example),
-            ...(success.csv && { 'text/csv': { schema: { type: 'string' }, example: success.csv } }),
-          },
-        }),
       },
-      ...(operation.conditional && {
-        304: {
-          description: 'The client already holds the current response',
-          headers: { ...describeHeaders(headersOf(304, api)), ...ownHeaders(VALIDATOR) },
-        },
-      }),
+      304: operation.conditional && {
+        description: 'The client already holds the current response',
+        headers: headersOf(304, api, VALIDATOR),
+      },
       ...describeErrors(operation, api, components),
     },
   };
@@ -242,55 +234,46 @@ function describeError(
     const message = (api.failures && ofPublic) ?? meaning.slice(0, -1);
     return [code, { description: action, value: { code, message, status } }];
   });
-  const content = json(named(errorBody(api.codes), components.schemas), undefined);
   return {
     description: api.statusTexts?.[Number(status)] ?? STATUS_TEXT[status],
-    headers: describeHeaders(headersOf(status, api)),
+    headers: headersOf(status, api),
     content: {
       'application/json': {
-        ...content['application/json'],
-        ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+        schema: named(errorBody(api.codes), components.schemas),
+        examples: examples.length > 0 ? Object.fromEntries(examples) : undefined,
       },
     },
   };
 }
 
-function headersOf(status: number | 'default', { isPublic }: DescribedApi): string[] {
-  const always = isPublic ? [...OF_LIMITS, 'X-Request-Id'] : ['X-Request-Id'];
-  if (status === 'default') return always;
-  if (status === 401) return [...always, 'WWW-Authenticate'];
-  const known = isPublic ? [...always, ...WITH_A_KEY] : always;
-  if (status === 403) return [...known, 'WWW-Authenticate'];
-  return status === 429 || status === 503 ? [...known, 'Retry-After'] : known;
+/** The headers of the answers with a status: those that several have, then their own. */
+function headersOf(
+  status: number | 'default',
+  { isPublic }: DescribedApi,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, object> {
+  const names = isPublic ? [...Object.keys(LIMIT_HEADERS), 'X-Request-Id'] : ['X-Request-Id'];
+  if (isPublic && status !== 'default' && status !== 401) names.push(...Object.keys(KEY_HEADERS));
+  if (status === 401 || status === 403) names.push('WWW-Authenticate');
+  if (status === 429 || status === 503) names.push('Retry-After');
+  const shared = Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
+  const described = Object.entries(own).map(([name, description]) => [name, text(description)]);
+  return { ...shared, ...Object.fromEntries(described) };
 }
 
 function inHeader(parameter: Parameter, { parameters }: Components): object {
   const name = parameter.name.replaceAll('-', '');
-  parameters[name] = { ...parameter, in: 'header', ...example(parameter.schema) };
+  parameters[name] = { ...parameter, in: 'header', example: exampleOf(parameter.schema) };
   return ref('parameters', name);
 }
 
 function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
-  const described = { name, in: place, required: place === 'path', description, schema, ...example(schema) };
+  const described = { name, in: place, required: place === 'path', description, schema, example: exampleOf(schema) };
   return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
 }
 
-/** Without an example, testers that replay the contract cannot fill in a parameter; a cursor is not theirs to make. */
-function example(schema: TSchema): { readonly example?: unknown } {
-  const value = exampleOf(schema);
-  return value === undefined ? {} : { example: value };
-}
-
-function describeHeaders(names: readonly string[]): Record<string, object> {
-  return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
-}
-
-function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, object> {
-  return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, text(description)]));
-}
-
 function json(schema: unknown, example: unknown) {
-  return { 'application/json': { schema, ...(example !== undefined && { example }) } };
+  return { 'application/json': { schema, example } };
 }
 
 function ref(kind: keyof Components | 'headers', name: string): { readonly $ref: string } {
