@@ -13,7 +13,7 @@ export interface ContractServer {
 
 /** The credential that requests send as the bearer token. */
 interface Credential {
-  /** Of its scheme in the contract. */
+  /** The name of its scheme in the contract. */
   readonly name: string;
   readonly format: string;
   readonly description: string;
