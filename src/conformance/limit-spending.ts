@@ -50,13 +50,15 @@ export async function spend(trial: Trial): Promise<Spent> {
   let groups: Group[] = [];
   let volley: Group | undefined;
   // The other rules have used the key, if it is the only one.
-  let isWhole = trial.keys.key !== trial.keys.limitedKey;
+  let isWhole = trial.options.key !== trial.options.limitedKey;
   for (let windows = 1; ; ) {
     const [limit, used] = [limitOf(groups), countAdmitted(groups)];
     width ||= groups.length > 0 ? widthFor(trial, limit) : 0;
     const isLast = !volley && (limit - used === 1 || (isMoving(groups) && hasOneLeft(groups)));
     // One is left for the volley.
-    const size = isLast ? trial.concurrency : Math.max(1, used < limit ? Math.min(width, limit - used - 1) : width);
+    const size = isLast
+      ? trial.options.concurrency
+      : Math.max(1, used < limit ? Math.min(width, limit - used - 1) : width);
     const group = await ask(trial, size);
     if (hasEnded(groups, group)) {
       windows += 1;
@@ -122,7 +124,7 @@ export async function askLimited(trial: Trial): Promise<Exchange> {
 
 /** Asks for the list `count` times at once with the limited key. Skipped without one, or if it is not valid. */
 export async function ask(trial: Trial, count: number): Promise<Group> {
-  const authorization = `Bearer ${known(trial.keys.limitedKey, 'no --limited-key')}`;
+  const authorization = `Bearer ${known(trial.options.limitedKey, 'no --limited-key')}`;
   const sent = Array.from({ length: count }, () =>
     trial.sendOnce({ authorization }, count > 1 ? { isAlone: true } : {}).catch((error: unknown) => {
       if (!(error instanceof NoAnswer)) throw error;
@@ -175,7 +177,7 @@ function widthFor(trial: Trial, limit: number): number {
   const seconds = Math.min(trial.secondsLeft - RESERVED_SECONDS - 3 * trial.latency, SPENDING_SECONDS_MAX);
   const width = Math.ceil((limit * trial.latency) / Math.max(seconds, 0.001));
   if (width > GROUP_MAX) {
-    const hint = trial.isFull ? '' : '; --full waits';
+    const hint = trial.options.isFull ? '' : '; --full waits';
     throw new Skipped(`${limit} requests take too long at ${trial.latency.toFixed(1)} s for each answer${hint}`);
   }
   return Math.max(1, width);

@@ -33,7 +33,7 @@ export const withoutKey = (trial: Trial) => trial.sendAll(listAndCreate(trial, u
 
 /** A GET and a POST with a key that was never issued, then a GET with what is nearly the key. */
 export function withUnknownKey(trial: Trial): Promise<readonly Exchange[]> {
-  const { key } = trial.keys;
+  const { key } = trial.options;
   const near = [`${key}x`, ...nearKeys(key).map(([each]) => each)];
   return trial.sendAll([
     ...listAndCreate(trial, `Bearer ${unknownKeyLike(key)}`),

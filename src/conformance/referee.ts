@@ -1,12 +1,12 @@
 import { printable } from '../verdict/verdict-format.ts';
 import { Client } from './client.ts';
-import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
+import { type Answer, NoAnswer, type Sent, type Shown, Skipped, shown } from './exchange.ts';
 import { refusals } from './limit-spending.ts';
 import { FIRST_PROBES, nearKeys } from './probes.ts';
 import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
-import { type Keys, Trial, type TrialOptions } from './trial.ts';
+import { Trial, type TrialOptions } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;
 const FIRST_TRIES = 5;
@@ -14,7 +14,7 @@ const FIRST_TRIES = 5;
 const SECONDS_MAX = 26;
 const FULL_SECONDS_MAX = 1_200;
 
-export interface RefereeOptions extends Keys, Omit<TrialOptions, 'keys' | 'secondsMax'> {
+export interface RefereeOptions extends Omit<TrialOptions, 'secondsMax'> {
   /** The base address, `/v1` included. */
   readonly url: URL;
   readonly level: Level;
@@ -48,12 +48,11 @@ export function selected({ level, only = [], skip = [], planLimits }: Partial<Re
 
 /** Judges a server by every rule that is selected. Throws `NoServer`. Creates at most 40 categories. */
 export async function judge(options: RefereeOptions): Promise<Judgement> {
-  const { url, level, key, limitedKey, otherEnvironmentKey, only = [], pace } = options;
+  const { url, level, limitedKey, only = [], pace } = options;
   const startedAt = pace.now();
   using client = new Client(url);
-  const keys = { key, limitedKey, otherEnvironmentKey };
   const secondsMax = options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX;
-  const trial = new Trial(client, { ...options, keys, secondsMax });
+  const trial = new Trial(client, { ...options, secondsMax });
   await requireServer(client, url);
   const rules = selected(options);
   await trial.send().catch(() => undefined);
@@ -175,11 +174,11 @@ class Judging {
   }
 
   #failed(seen: string, exchanges: readonly { sent: Sent; answer?: Answer }[]): Partial<Verdict> {
-    const shown = exchanges.map(({ sent, answer }): Shown => {
-      const { request, response, curl } = this.#trial.shown(sent, answer);
+    const masked = exchanges.map(({ sent, answer }): Shown => {
+      const { request, response, curl } = shown(sent, answer, (path) => this.#trial.client.addressOf(path));
       return { request: this.#masked(request), response: this.#masked(response), curl: this.#asCommand(curl) };
     });
-    return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges: shown };
+    return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges: masked };
   }
 
   #masked(text: string): string {

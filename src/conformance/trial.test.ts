@@ -38,7 +38,7 @@ function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { reado
       time.now += seconds;
     },
   };
-  const usual = { keys: KEYS, pace, secondsMax: 26, isFull: false, concurrency: 1 };
+  const usual = { ...KEYS, pace, secondsMax: 26, isFull: false, concurrency: 1 };
   const trial = new Trial(client as unknown as Client, { ...usual, ...options });
   return { trial, waits, timeouts, alone, time, asked: () => count };
 }

@@ -1,16 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Client, Sending } from './client.ts';
-import {
-  type Exchange,
-  jsonOf,
-  membersOf,
-  NoAnswer,
-  retryAfterOf,
-  type Sent,
-  type Shown,
-  Skipped,
-  shown,
-} from './exchange.ts';
+import { type Exchange, jsonOf, membersOf, NoAnswer, retryAfterOf, type Sent, Skipped } from './exchange.ts';
 import { parseJson } from './list-reader.ts';
 
 const CREATES_MAX = 40;
@@ -35,15 +25,11 @@ export interface Pace {
   wait(seconds: number, why: string): Promise<void>;
 }
 
-export interface Keys {
+export interface TrialOptions {
   readonly key: string;
   /** A fresh key of the free plan, which is spent. */
   readonly limitedKey: string | undefined;
   readonly otherEnvironmentKey: string | undefined;
-}
-
-export interface TrialOptions {
-  readonly keys: Keys;
   readonly pace: Pace;
   readonly secondsMax: number;
   /** True to wait for windows and bans, about two minutes. */
@@ -72,13 +58,10 @@ export interface RawTarget {
 
 /** One run against one server: its keys, its requests, and what all rules know of them. */
 export class Trial {
-  readonly keys: Keys;
-  readonly isFull: boolean;
-  readonly concurrency: number;
-  readonly planLimits?: readonly number[] | undefined;
+  readonly options: TrialOptions;
+  readonly client: Client;
   /** The answers to the valid keys, in the order in which they came. */
   readonly answered: Exchange[] = [];
-  readonly #client: Client;
   readonly #pace: Pace;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
@@ -90,14 +73,11 @@ export class Trial {
   #latency = 0;
   #isCrowded = false;
 
-  constructor(client: Client, { keys, pace, secondsMax, isFull, concurrency, planLimits }: TrialOptions) {
-    this.#client = client;
-    this.keys = keys;
-    this.concurrency = concurrency;
-    this.planLimits = planLimits;
-    this.#pace = pace;
-    this.isFull = isFull;
-    this.#endsAt = pace.now() + secondsMax;
+  constructor(client: Client, options: TrialOptions) {
+    this.client = client;
+    this.options = options;
+    this.#pace = options.pace;
+    this.#endsAt = this.#pace.now() + options.secondsMax;
   }
 
   /** Runs a probe for the first rule that asks for it, and gives its result to all. */
@@ -168,7 +148,7 @@ export class Trial {
   /** Sends a request once, whatever its answer. `isAlone`: on a new connection. Rejects with `NoAnswer`. */
   async sendOnce(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
     const { method = 'GET', path = '/categories', headers = {}, body } = wanted;
-    const authorization = 'authorization' in wanted ? wanted.authorization : `Bearer ${this.keys.key}`;
+    const authorization = 'authorization' in wanted ? wanted.authorization : `Bearer ${this.options.key}`;
     const sent: Sent = {
       method,
       path,
@@ -182,7 +162,7 @@ export class Trial {
     const isOwn = isList ? (name: string) => name.startsWith(this.#run) : undefined;
     const sending: Sending = { timeoutMs: this.#requestMs(), isAlone, isOwn };
     const startedAt = this.#pace.now();
-    const answer = await this.#client.send(sent, sending).catch((error: unknown) => {
+    const answer = await this.client.send(sent, sending).catch((error: unknown) => {
       throw error instanceof NoAnswer && error.code === 'LATE' && this.secondsLeft <= 0 ? this.#over() : error;
     });
     const seconds = this.#pace.now() - startedAt;
@@ -193,15 +173,6 @@ export class Trial {
     return exchange;
   }
 
-  /** The exchange as a report shows it, with its keys. */
-  shown(sent: Sent, answer?: Exchange['answer']): Shown {
-    return shown(sent, answer, (path) => this.addressOf(path));
-  }
-
-  addressOf(path: string): string {
-    return this.#client.addressOf(path);
-  }
-
   /** Creates a category from a value or, as it is, a text. */
   post(body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchange> {
     return this.send(creating(body, headers));
@@ -210,22 +181,22 @@ export class Trial {
   /** Writes bytes as they are, and returns the statuses of all answers until the server ends the connection. */
   async sendRaw(compose: (target: RawTarget) => string): Promise<number[]> {
     await this.wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
-    const headers = `Host: ${this.#client.host}\r\nAuthorization: Bearer ${this.keys.key}\r\n`;
-    const path = this.#client.pathOf('/categories');
-    return this.#client.sendRaw(compose({ path, headers }), Math.min(this.#requestMs(), RAW_MS_MAX));
+    const headers = `Host: ${this.client.host}\r\nAuthorization: Bearer ${this.options.key}\r\n`;
+    const path = this.client.pathOf('/categories');
+    return this.client.sendRaw(compose({ path, headers }), Math.min(this.#requestMs(), RAW_MS_MAX));
   }
 
   /** Lets seconds of the server pass. Rejects with `Skipped` if there is no time for them. */
   async wait(seconds: number, why: string): Promise<void> {
     if (seconds <= 0) return;
     if (seconds > this.secondsLeft) {
-      throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.isFull ? '' : '; --full waits'}`);
+      throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.options.isFull ? '' : '; --full waits'}`);
     }
     await this.#pace.wait(seconds, why);
   }
 
   #isValidKey(authorization: string | undefined): boolean {
-    const { key, limitedKey } = this.keys;
+    const { key, limitedKey } = this.options;
     return authorization === `Bearer ${key}` || (limitedKey !== undefined && authorization === `Bearer ${limitedKey}`);
   }
 
@@ -238,7 +209,7 @@ export class Trial {
   }
 
   #over(): Skipped {
-    return new Skipped(this.isFull ? 'the time is over' : 'the time is over; --full has more');
+    return new Skipped(this.options.isFull ? 'the time is over' : 'the time is over; --full has more');
   }
 
   #requestMs(): number {

@@ -49,7 +49,7 @@ test('no more than forty categories are created', async () => {
   using client = new Client(new URL(server.url));
   const keys = { key: MAIN_KEY, limitedKey: undefined, otherEnvironmentKey: undefined };
   const pace = { now: () => 0, wait: async () => {} };
-  const trial = new Trial(client, { keys, pace, secondsMax: 26, isFull: true, concurrency: 1 });
+  const trial = new Trial(client, { ...keys, pace, secondsMax: 26, isFull: true, concurrency: 1 });
   const creates = Array.from({ length: 41 }, () => trial.post({ name: trial.newName() }));
   const settled = await Promise.allSettled(creates);
   assert.deepEqual(

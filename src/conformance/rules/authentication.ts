@@ -26,7 +26,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('RFC 9110, section 11.1', 'The scheme is case-insensitive, and one or more spaces follow it (RFC 9110).'),
     expected: '200 for `bEARER   KEY`',
     async judge(trial) {
-      const exchange = await trial.send({ headers: { authorization: `bEARER   ${trial.keys.key}` } });
+      const exchange = await trial.send({ headers: { authorization: `bEARER   ${trial.options.key}` } });
       expect(exchange.answer.status < 300, `the status is ${exchange.answer.status}`, exchange);
     },
   },
@@ -34,7 +34,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('wire.md, Authentication', 'Two Authorization headers, or anything but a bearer token, is 401.'),
     expected: '401 for the key alone, with the scheme Basic, twice, and with a word behind it',
     async judge(trial) {
-      const { key } = trial.keys;
+      const { key } = trial.options;
       for (const authorization of [key, `Basic ${key}`, `Bearer ${key}, Bearer ${key}`, `Bearer ${key} x`]) {
         expectStatus(await trial.send({ authorization }), 401);
       }
@@ -69,7 +69,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('wire.md, Authentication', 'A failed authentication is always 401, however often it is repeated.'),
     expected: '401 twenty times',
     async judge(trial) {
-      const authorization = `Bearer ${unknownKeyLike(trial.keys.key)}`;
+      const authorization = `Bearer ${unknownKeyLike(trial.options.key)}`;
       for (let i = 0; i < 20; i += 1) expectStatus(await trial.sendOnce({ authorization }), 401);
     },
   },
@@ -78,7 +78,7 @@ export const AUTHENTICATION: RuleTable = {
     expected: '401, with the same headers and body as an unknown key',
     needs: 'other-environment-key',
     async judge(trial) {
-      const other = known(trial.keys.otherEnvironmentKey, 'no --other-environment-key');
+      const other = known(trial.options.otherEnvironmentKey, 'no --other-environment-key');
       const [unknown, exchange] = await alike(trial, other);
       expectStatus(exchange, 401);
       expect(lasting(unknown.answer) === lasting(exchange.answer), 'the two differ', unknown, exchange);
@@ -88,7 +88,7 @@ export const AUTHENTICATION: RuleTable = {
 
 /** An unknown key and another one, one right after the other. */
 async function alike(trial: Trial, token: string): Promise<[Exchange, Exchange]> {
-  const unknown = await trial.send({ authorization: `Bearer ${unknownKeyLike(trial.keys.key)}` });
+  const unknown = await trial.send({ authorization: `Bearer ${unknownKeyLike(trial.options.key)}` });
   return [unknown, await trial.send({ authorization: `Bearer ${token}` })];
 }
 

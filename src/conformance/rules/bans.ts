@@ -42,7 +42,7 @@ const RULES: RuleTable = {
     async judge(trial) {
       const { banned } = await trial.once(provoke);
       const reset = resetOf(known(banned, 'there is no ban'));
-      const state = await trial.send({ path: '/rate_limit', authorization: `Bearer ${trial.keys.limitedKey}` });
+      const state = await trial.send({ path: '/rate_limit', authorization: `Bearer ${trial.options.limitedKey}` });
       expectStatus(state, 200);
       const { until, reason } = membersOf(membersOf(jsonOf(state.answer)).ban);
       expect(until === reset, 'the ban has another end', state);

@@ -189,7 +189,7 @@ export const CATEGORIES: RuleTable = {
       const created = await trial.once(create);
       const { id } = createdOf(created);
       const location = created.answer.headers.get('location') ?? '';
-      const wanted = trial.addressOf(`/categories/${id}`);
+      const wanted = trial.client.addressOf(`/categories/${id}`);
       expect(
         wanted.endsWith(location) && location.endsWith(`/v1/categories/${id}`),
         'the Location is another',

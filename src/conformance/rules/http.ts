@@ -212,8 +212,8 @@ const SMUGGLED: readonly {
 function nextOf(trial: Trial, page: Exchange): string | undefined {
   const target = /<([^<>]*)>; *rel="?next"?/.exec(page.answer.headers.get('link') ?? '')?.[1];
   if (target === undefined) return undefined;
-  const base = trial.addressOf('');
-  const address = URL.parse(target, trial.addressOf(page.sent.path))?.href ?? '';
+  const base = trial.client.addressOf('');
+  const address = URL.parse(target, trial.client.addressOf(page.sent.path))?.href ?? '';
   expect(address.startsWith(`${base}/`), 'the next page is outside the base address', page);
   return address.slice(base.length);
 }

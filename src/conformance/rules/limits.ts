@@ -27,8 +27,8 @@ const SPENDING: RuleTable = {
     expected: 'the requests per minute or per day of the plan as Limit',
     needs: 'plan',
     async judge(trial) {
-      const limits = known(trial.planLimits, 'no --plan');
-      const authorization = `Bearer ${known(trial.keys.limitedKey, 'no --limited-key')}`;
+      const limits = known(trial.options.planLimits, 'no --plan');
+      const authorization = `Bearer ${known(trial.options.limitedKey, 'no --limited-key')}`;
       const spent = trial.answered.find(({ sent }) => sent.headers.authorization === authorization);
       const exchange = spent ?? (await trial.send({ authorization }));
       const limit = known(limitsOf(exchange.answer).limit, 'there is no X-RateLimit-Limit');
@@ -107,7 +107,7 @@ const SPENDING: RuleTable = {
     ...ours(REQUEST_RATE, 'Free: 60 requests per minute. The limits cover every operation.'),
     expected: 'Limit: 60 on the first answer to a fresh key of the free plan',
     async judge(trial) {
-      if (trial.planLimits) throw new Skipped('limits.plan judges it');
+      if (trial.options.planLimits) throw new Skipped('limits.plan judges it');
       const first = await firstOf(trial);
       const { limit } = limitsOf(first.answer);
       if (limit !== undefined) expect(limit === 60, `Limit is ${limit}`, first);
@@ -128,7 +128,7 @@ const SPENDING: RuleTable = {
     expected: 'another key admitted while the limited one is refused',
     async judge(trial) {
       const [refused] = await trial.once(refusals);
-      const { key, limitedKey } = trial.keys;
+      const { key, limitedKey } = trial.options;
       const before = trial.answered.findLast(({ sent, answer }) => {
         return sent.headers.authorization === `Bearer ${key}` && answer.status !== 429;
       });
@@ -234,7 +234,7 @@ const SPENDING: RuleTable = {
     async judge(trial) {
       const { groups } = await trial.once(spend);
       await trial.once(refusals);
-      const authorization = `Bearer ${trial.keys.limitedKey}`;
+      const authorization = `Bearer ${trial.options.limitedKey}`;
       const state = await trial.send({ path: '/rate_limit', authorization });
       expectStatus(state, 200);
       const { plan, minute, day, ban } = membersOf(jsonOf(state.answer));
