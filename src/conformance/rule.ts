@@ -66,6 +66,14 @@ export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): 
   expect(wanted.includes(status), `the status is ${status}, not ${wanted.join(' or ')}`, exchange);
 }
 
+/** Judges the result of a probe. */
+export function given<T>(
+  probe: (trial: Trial) => Promise<T>,
+  judge: (found: T, trial: Trial) => Promise<void> | void,
+): Rule['judge'] {
+  return async (trial) => judge(await trial.once(probe), trial);
+}
+
 /** Judges every answer to probes, and to requests of the rule itself. */
 export function each(asked: readonly Asked[], judge: (exchange: Exchange) => void): Rule['judge'] {
   return async (trial) => {

@@ -1,7 +1,7 @@
 import { jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { ask, askLimited, askUntilRefused, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, ours, type RuleTable, usually } from '../rule.ts';
+import { expect, expectStatus, given, known, ours, type RuleTable, usually } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Refusals in the second of the first and in the next one do not count. */
@@ -19,35 +19,32 @@ const RULES: RuleTable = {
       'Repeated requests after a 429 can lead to a temporary ban of the API key.',
     ),
     expected: 'key_banned after more than 60 refusals in a minute, and not before',
-    async judge(trial) {
-      const { banned, refusals, last } = await trial.once(provoke);
+    judge: given(provoke, ({ banned, refusals, last }) => {
       expect(banned !== undefined, `${refusals} refusals led to no ban`, last);
       expect(refusals >= REFUSALS_MIN, `${refusals} refusals led to a ban`, banned);
-    },
+    }),
   },
   'bans.calls-do-not-lengthen': {
     ...ours('limits.md, Refusals and bans', 'Calls during a ban never lengthen it.'),
     expected: 'the same Reset on calls a second apart',
-    async judge(trial) {
-      const { banned } = await trial.once(provoke);
+    judge: given(provoke, async ({ banned }, trial) => {
       const first = known(banned, 'there is no ban');
       await trial.wait(1, 'the next call during the ban');
       const later = await askLimited(trial);
       expect(resetOf(later) === resetOf(first), 'Reset moved', first, later);
-    },
+    }),
   },
   'bans.rate-limit-operation': {
     ...ours('limits.md, Refusals and bans', 'GET /rate_limit is answered even during a ban, with its end and reason.'),
     expected: '200 with ban.until = X-RateLimit-Reset, and a reason',
-    async judge(trial) {
-      const { banned } = await trial.once(provoke);
+    judge: given(provoke, async ({ banned }, trial) => {
       const reset = resetOf(known(banned, 'there is no ban'));
       const state = await trial.send({ path: '/rate_limit', authorization: `Bearer ${trial.options.limitedKey}` });
       expectStatus(state, 200);
       const { until, reason } = membersOf(membersOf(jsonOf(state.answer)).ban);
       expect(until === reset, 'the ban has another end', state);
       expect(typeof reason === 'string', 'the ban has no reason', state);
-    },
+    }),
   },
   'bans.end': {
     ...ours('limits.md, Refusals and bans', 'A ban ends when Retry-After says so.'),

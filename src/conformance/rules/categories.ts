@@ -15,7 +15,7 @@ import {
   withoutKey,
   withUnknownKey,
 } from '../probes.ts';
-import { each, expect, expectStatus, ours, published, type RuleTable } from '../rule.ts';
+import { each, expect, expectStatus, given, ours, published, type RuleTable } from '../rule.ts';
 
 const LISTED = published(
   'List categories, rule 1',
@@ -53,17 +53,15 @@ export const CATEGORIES: RuleTable = {
   'create.id-integer': {
     ...CATEGORY,
     expected: 'an id that is a JSON integer of 64 bits, in the answer to a create and in the list',
-    async judge(trial) {
-      const created = await trial.once(create);
+    judge: given(create, async (created, trial) => {
       expect(isInt64(createdOf(created).id), 'the id of a create is no integer of 64 bits', created);
       expectNone('id-no-int64', await trial.once(list), 'an id in the list is no integer of 64 bits');
-    },
+    }),
   },
   'create.every-field': {
     ...published('Category', 'A Category has every field of NewCategory.'),
     expected: 'name and description as they were sent',
-    async judge(trial) {
-      const created = await trial.once(createDescribed);
+    judge: given(createDescribed, async (created, trial) => {
       expectCreated(created);
       const { name, description } = createdOf(created);
       const sent = JSON.parse(created.sent.body ?? '{}');
@@ -75,17 +73,16 @@ export const CATEGORIES: RuleTable = {
       const wanted = JSON.parse(unicode.sent.body ?? '{}');
       expect(createdOf(unicode).name === wanted.name, 'letters that are not ASCII differ', unicode);
       expect(createdOf(unicode).description === wanted.description, 'quotes or angle brackets differ', unicode);
-    },
+    }),
   },
   'create.description-absent': {
     ...published('NewCategory', 'description: string, not required.'),
     expected: 'a string or no description at all, in the answer to a create without one and in the list',
-    async judge(trial) {
-      const created = await trial.once(create);
+    judge: given(create, async (created, trial) => {
       const { description = '' } = createdOf(created);
       expect(typeof description === 'string', 'the description of a create is no string', created);
       expectNone('description-no-string', await trial.once(list), 'a description in the list is no string');
-    },
+    }),
   },
   'create.id-by-service': {
     ...CATEGORY,
@@ -135,14 +132,13 @@ export const CATEGORIES: RuleTable = {
       "Unknown members, a client's id among them, are ignored; a Category has no further members.",
     ),
     expected: '201 with id and name alone',
-    async judge(trial) {
-      const created = await trial.once(createWithId);
+    judge: given(createWithId, async (created, trial) => {
       expectCreated(created);
       // A description of null is another rule's matter.
       const members = Object.keys(createdOf(created)).filter((name) => name !== 'description');
       expect(members.sort().join() === 'id,name', 'a create answers with other members', created);
       expectNone('further-member', await trial.once(list), 'a category in the list has other members');
-    },
+    }),
   },
   'create.strings-unchanged': {
     ...ours(
@@ -175,18 +171,16 @@ export const CATEGORIES: RuleTable = {
   'create.same-name-twice': {
     ...ours('wire.md, Categories', 'The same name twice is two categories: the body is valid, so the answer is 201.'),
     expected: '201 with another id',
-    async judge(trial) {
-      const first = await trial.once(create);
+    judge: given(create, async (first, trial) => {
       const second = await trial.post(first.sent.body ?? '');
       expectCreated(second);
       expect(createdOf(second).id !== createdOf(first).id, 'the ids are the same', first, second);
-    },
+    }),
   },
   'create.location': {
     ...ours('wire.md, Categories', 'The answer to a create has Location: /v1/categories/{id}.'),
     expected: 'a Location at which the category is, under the base address',
-    async judge(trial) {
-      const created = await trial.once(create);
+    judge: given(create, async (created, trial) => {
       const { id } = createdOf(created);
       const location = created.answer.headers.get('location') ?? '';
       const wanted = trial.client.addressOf(`/categories/${id}`);
@@ -198,7 +192,7 @@ export const CATEGORIES: RuleTable = {
       const read = await trial.send({ path: `/categories/${id}` });
       expectStatus(read, 200);
       expect(asText(membersOf(jsonOf(read.answer))) === asText(createdOf(created)), 'the category differs', read);
-    },
+    }),
   },
   'list.ascending': {
     ...ours('wire.md, Categories', 'The list is in ascending order of id.'),
@@ -211,8 +205,7 @@ export const CATEGORIES: RuleTable = {
   'create.ids-unique': {
     ...CATEGORY,
     expected: 'another id for each of several creates at once, none of them in the list before',
-    async judge(trial) {
-      const { before, creates } = await trial.once(createCrowd);
+    judge: given(createCrowd, ({ before, creates }) => {
       expectNone('id-twice', before, 'an id is twice in the list');
       const seen = new Map<unknown, Exchange>();
       const { ids } = listOf(before);
@@ -223,13 +216,12 @@ export const CATEGORIES: RuleTable = {
         if (twin) expect(false, `the id ${id} was given twice`, twin, created);
         seen.set(id, created);
       }
-    },
+    }),
   },
   'list.every-category': {
     ...LISTED,
     expected: `a list of more than 20 that has all that were there and all that were created, within ${LISTED_SECONDS} s`,
-    async judge(trial) {
-      const { before, creates } = await trial.once(createCrowd);
+    judge: given(createCrowd, async ({ before, creates }, trial) => {
       for (let second = 0; ; second += 1) {
         const listed = await trial.send();
         const { items, ids, count } = listOf(listed);
@@ -243,7 +235,7 @@ export const CATEGORIES: RuleTable = {
         expect(second < LISTED_SECONDS, seen, listed);
         await trial.wait(1, 'a category is not in the list yet');
       }
-    },
+    }),
   },
 };
 

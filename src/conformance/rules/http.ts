@@ -1,6 +1,6 @@
 import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { each, expect, expectStatus, ours, type RuleTable, statuses } from '../rule.ts';
+import { each, expect, expectStatus, given, ours, type RuleTable, statuses } from '../rule.ts';
 import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;
@@ -27,8 +27,7 @@ export const HTTP: RuleTable = {
   'http.304': {
     ...ours('RFC 9110, section 13.1.2; wire.md, Categories', 'Strong ETag on the whole list; If-None-Match gives 304.'),
     expected: '304 for the ETag of the list, another ETag after a create, and 200 for one that never was',
-    async judge(trial) {
-      const { answer } = await trial.once(list);
+    judge: given(list, async ({ answer }, trial) => {
       expect(/^"[^"]+"$/.test(answer.headers.get('etag') ?? ''), 'the list has no strong ETag', await trial.once(list));
       const before = await trial.send();
       expectStatus(await trial.once(notModified), 304);
@@ -37,7 +36,7 @@ export const HTTP: RuleTable = {
       const isOther = before.answer.headers.get('etag') !== after.answer.headers.get('etag');
       expect(isOther, 'the ETag of the list is the same after a create', before, after);
       expectStatus(await trial.send({ headers: { 'if-none-match': '"another"' } }), 200);
-    },
+    }),
   },
   'http.head': {
     ...ours('RFC 9110, section 9.3.2; wire.md, Beyond a single request', 'HEAD wherever there is GET.'),
@@ -135,14 +134,13 @@ export const HTTP: RuleTable = {
   'http.etag-of-one': {
     ...ours('wire.md, Pages', 'Every single resource has a strong ETag, sent by its GET and by the 201 that made it.'),
     expected: 'a strong ETag on a create, and the same one on a GET of its category',
-    async judge(trial) {
-      const made = await trial.once(create);
+    judge: given(create, async (made, trial) => {
       const etag = made.answer.headers.get('etag') ?? '';
       expect(/^"[^"]+"$/.test(etag), 'the create has no strong ETag', made);
       const read = await trial.send({ path: `/categories/${createdOf(made).id}` });
       if (read.answer.status >= 400) throw new Skipped('the category cannot be read');
       expect(read.answer.headers.get('etag') === etag, 'the ETag of a GET is another', made, read);
-    },
+    }),
   },
   'http.if-match': {
     ...ours(

@@ -1,7 +1,7 @@
 import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
-import { each, expect, expectStatus, known, ours, published, type RuleTable, usually } from '../rule.ts';
+import { each, expect, expectStatus, given, known, ours, published, type RuleTable, usually } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 import { EVERY, expectLimits } from './limit-headers.ts';
 
@@ -38,8 +38,7 @@ const SPENDING: RuleTable = {
   'limits.429-over-limit': {
     ...OVER,
     expected: '429 once the requests that X-RateLimit-Limit names are spent, no sooner and no later',
-    async judge(trial) {
-      const { refused, other, groups, volley, limit, isWhole, refilled } = await trial.once(spend);
+    judge: given(spend, ({ refused, other, groups, volley, limit, isWhole, refilled }) => {
       expect(other === undefined, `the status of a refusal is ${other?.answer.status}`, ...(other ? [other] : []));
       const all = groups.flatMap(({ admitted }) => admitted);
       const admitted = countAdmitted(groups, volley);
@@ -49,13 +48,12 @@ const SPENDING: RuleTable = {
       if (!isWhole || refilled > 0) return;
       const atMost = admitted + countUnknown(groups);
       expect(atMost >= limit, `only ${admitted} requests of a fresh key were admitted; Limit is ${limit}`, ...shown);
-    },
+    }),
   },
   'limits.last-token': {
     ...OVER,
     expected: 'at most one request admitted of those that ask at once when one is left',
-    async judge(trial) {
-      const { volley, refused: over, refilled } = await trial.once(spend);
+    judge: given(spend, ({ volley, refused: over, refilled }) => {
       known(over, NO_REFUSALS);
       const { admitted, refused } = known(volley, 'no answer told of one remaining request');
       if (admitted.length > 1 && refused.length === 0)
@@ -63,13 +61,12 @@ const SPENDING: RuleTable = {
       if (admitted.length + refused.length < 2) throw new Skipped('the requests at once got no answers');
       const seen = `${admitted.length} of ${admitted.length + refused.length} requests at once were admitted, with 1 left`;
       expect(admitted.length <= 1 + refilled, seen, ...admitted.slice(0, 2));
-    },
+    }),
   },
   'limits.remaining-true': {
     ...EVERY,
     expected: 'as many requests admitted after each answer as its X-RateLimit-Remaining tells',
-    async judge(trial) {
-      const { groups, volley, refused: over, refilled } = await trial.once(spend);
+    judge: given(spend, ({ groups, volley, refused: over, refilled }) => {
       const refused = known(over, NO_REFUSALS);
       for (const [index, { admitted, refused: others }] of groups.entries()) {
         const [exchange] = admitted;
@@ -84,7 +81,7 @@ const SPENDING: RuleTable = {
         // A bucket refills meanwhile, so that several of the last requests may be admitted.
         expect(most + countUnknown(later) >= remaining, `${most} ${seen}`, exchange, refused);
       }
-    },
+    }),
   },
   'limits.remaining-falls-by-one': {
     ...ours(
@@ -92,8 +89,7 @@ const SPENDING: RuleTable = {
       'Each admitted request spends one of the window; all three headers speak of one window.',
     ),
     expected: 'the same Limit and the same Reset on each request of a window',
-    async judge(trial) {
-      const { groups } = await trial.once(spend);
+    judge: given(spend, ({ groups }) => {
       const [first, ...later] = groups.flatMap(({ admitted }) => admitted);
       for (const exchange of later) {
         const before = known(first, NO_REFUSALS);
@@ -101,7 +97,7 @@ const SPENDING: RuleTable = {
         expect(now.limit === then.limit, `Limit went from ${then.limit} to ${now.limit}`, before, exchange);
         expect(now.reset === then.reset, `Reset went from ${then.reset} to ${now.reset}`, before, exchange);
       }
-    },
+    }),
   },
   'limits.free-plan': {
     ...ours(REQUEST_RATE, 'Free: 60 requests per minute. The limits cover every operation.'),
@@ -116,18 +112,16 @@ const SPENDING: RuleTable = {
   'limits.window-60s': {
     ...ours('limits.md, Windows', 'A minute window opens at the first admitted request and resets 60 s later.'),
     expected: 'a Reset 60 s after the Date of the first answer',
-    async judge(trial) {
-      const first = await firstOf(trial);
+    judge: given(firstOf, (first) => {
       const now = known(dateOf(first.answer), 'there is no Date');
       const seconds = resetOf(first) - now;
       expect(seconds >= 59 - Math.ceil(first.seconds) && seconds <= 61, `Reset is ${seconds} s after Date`, first);
-    },
+    }),
   },
   'limits.per-key': {
     ...ours('limits.md, Plans', 'The limits count per key.'),
     expected: 'another key admitted while the limited one is refused',
-    async judge(trial) {
-      const [refused] = await trial.once(refusals);
+    judge: given(refusals, async ([refused], trial) => {
       const { key, limitedKey } = trial.options;
       const before = trial.answered.findLast(({ sent, answer }) => {
         return sent.headers.authorization === `Bearer ${key}` && answer.status !== 429;
@@ -136,7 +130,7 @@ const SPENDING: RuleTable = {
       if (key === limitedKey || remaining < 1) throw new Skipped('there is no other key that is within its limit');
       const other = await trial.sendOnce();
       expect(other.answer.status !== 429, 'another key is refused as well', known(refused, NO_REFUSALS), other);
-    },
+    }),
   },
   'limits.retry-after-present': {
     ...OVER,
@@ -159,8 +153,7 @@ const SPENDING: RuleTable = {
   'limits.retry-after-reaches-reset': {
     ...ours('limits.md, Headers', 'X-RateLimit-Reset = until, Retry-After = until − now ≥ 1, both integers.'),
     expected: 'Date + Retry-After = X-RateLimit-Reset on one of three refusals a second apart',
-    async judge(trial) {
-      const refused = await trial.once(refusals);
+    judge: given(refusals, (refused) => {
       // A Date may have been written just before its second ended, but not on all three.
       const offBy = refused.map((exchange) => {
         const seconds = retryAfterOf(exchange.answer);
@@ -171,7 +164,7 @@ const SPENDING: RuleTable = {
         return now + seconds - resetOf(exchange);
       });
       expect(offBy.includes(0), `the sum is off by ${offBy.join(', ')} s`, ...refused.slice(0, 1));
-    },
+    }),
   },
   'limits.refused-remaining-0': {
     ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
@@ -192,8 +185,7 @@ const SPENDING: RuleTable = {
   'limits.refused-window': {
     ...ours('limits.md, Headers', 'Refused (429): Limit of the window that refused.'),
     expected: 'the Limit of the minute on every refusal by the minute',
-    async judge(trial) {
-      const first = await firstOf(trial);
+    judge: given(firstOf, async (first, trial) => {
       const wanted = known(limitsOf(first.answer).limit, 'there is no X-RateLimit-Limit');
       for (const exchange of await trial.once(refusals)) {
         const { limit } = limitsOf(exchange.answer);
@@ -201,18 +193,17 @@ const SPENDING: RuleTable = {
           continue;
         expect(limit === wanted, `Limit went from ${wanted} to ${limit}`, first, exchange);
       }
-    },
+    }),
   },
   'limits.refusals-extend-nothing': {
     ...ours('limits.md, Windows', 'A refusal consumes nothing; there is one moment when every window admits again.'),
     expected: 'the same Reset on refusals a second apart',
-    async judge(trial) {
-      const [first, ...later] = await trial.once(refusals);
+    judge: given(refusals, ([first, ...later]) => {
       for (const exchange of later) {
         const moved = resetOf(exchange) - resetOf(known(first, NO_REFUSALS));
         expect(moved === 0, `Reset moved by ${moved} s`, ...(first ? [first] : []), exchange);
       }
-    },
+    }),
   },
   'limits.429-error': {
     ...ours(
@@ -220,19 +211,17 @@ const SPENDING: RuleTable = {
       'Over a window: 429 rate_limit_exceeded (minute) or daily_quota_exceeded (day).',
     ),
     expected: 'an Error with code rate_limit_exceeded and status 429',
-    async judge(trial) {
-      const [refused] = await trial.once(refusals);
+    judge: given(refusals, ([refused]) => {
       const exchange = known(refused, NO_REFUSALS);
       const { code, message, status } = membersOf(jsonOf(exchange.answer));
       expect(code === 'rate_limit_exceeded', `the code of a refusal is ${code}`, exchange);
       expect(typeof message === 'string' && status === 429, 'the body of a refusal is no Error', exchange);
-    },
+    }),
   },
   'limits.rate-limit-operation': {
     ...ours('wire.md, Beyond a single request', 'GET /rate_limit, free of charge, answered even over the limit.'),
     expected: '200 with plan, minute, day and ban for a spent key; the day counts no refusal',
-    async judge(trial) {
-      const { groups } = await trial.once(spend);
+    judge: given(spend, async ({ groups }, trial) => {
       await trial.once(refusals);
       const authorization = `Bearer ${trial.options.limitedKey}`;
       const state = await trial.send({ path: '/rate_limit', authorization });
@@ -245,31 +234,29 @@ const SPENDING: RuleTable = {
       expect(membersOf(minute).remaining === 0, 'the state of the minute is another', state);
       expect(ban === null, 'there is a ban', state);
       expect(used <= most, `${most} requests were admitted, and the day counts ${used}`, state);
-    },
+    }),
   },
   'limits.retry-after-suffices': {
     ...published('Limits, rule 4', 'A client is expected to retry after the indicated time.'),
     expected: 'no 429 after exactly the wait that Retry-After names',
     place: 'waits',
-    async judge(trial) {
-      const { refused, after, seconds } = await trial.once(waitOut);
+    judge: given(waitOut, ({ refused, after, seconds }) => {
       expect(after.answer.status !== 429, `still refused ${seconds} s later`, refused, after);
-    },
+    }),
   },
   'limits.window-opens-again': {
     ...ours('limits.md, Headers', 'A client that waits exactly that long and then calls is admitted, in a new window.'),
     expected: 'Remaining = Limit − 1, and a Reset 60 s later',
     needs: 'full',
     place: 'waits',
-    async judge(trial) {
-      const { refused, after } = await trial.once(waitOut);
+    judge: given(waitOut, ({ refused, after }) => {
       const { limit, remaining } = limitsOf(after.answer);
       if (limit === undefined || after.answer.status === 429)
         throw new Skipped('there is no X-RateLimit-Limit, or a 429');
       expect(remaining === limit - 1, `Remaining is ${remaining}`, after);
       const later = resetOf(after) - resetOf(refused);
       expect(later >= 60, `Reset is ${later} s later`, refused, after);
-    },
+    }),
   },
 };
 
