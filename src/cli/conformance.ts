@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { PLANS } from '../catalog/plan.ts';
-import { realPace } from '../conformance/pace.ts';
-import { type Judgement, judge, NoServer, type RefereeOptions, selected } from '../conformance/referee.ts';
+import { type Judgement, judge, NoServer, type RefereeOptions, RULES, selected } from '../conformance/referee.ts';
 import { listOf, suiteOf, worstOf } from '../conformance/report.ts';
 import { LEVELS, type Level, type Report } from '../conformance/rule.ts';
-import { RULES } from '../conformance/rules.ts';
+import { realPace } from '../conformance/trial.ts';
 import { DEFECTS } from '../rehearsal/defects/defects.ts';
 import { COLOURED, PLAIN, textOf } from '../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from './format.ts';

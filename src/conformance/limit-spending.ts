@@ -80,9 +80,9 @@ export async function spend(trial: Trial): Promise<Spent> {
 }
 
 /** Refusals of the spent key, a second apart. Skipped if it was never refused. */
-export async function refusals(trial: Trial): Promise<readonly Exchange[]> {
+export async function refusals(trial: Trial): Promise<readonly [Exchange, ...Exchange[]]> {
   const { refused } = await trial.once(spend);
-  const found = [known(refused, 'the limited key was never refused')];
+  const found: [Exchange, ...Exchange[]] = [known(refused, 'the limited key was never refused')];
   for (let tries = 0; found.length < REFUSALS && tries < 2 * REFUSALS; tries += 1) {
     await trial.wait(1, 'the next refusal');
     const next = await ask(trial, 1);

@@ -5,7 +5,12 @@ import { refusals } from './limit-spending.ts';
 import { FIRST_PROBES, nearKeys } from './probes.ts';
 import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
-import { RULES } from './rules.ts';
+import { AUTHENTICATION } from './rules/authentication.ts';
+import { CATEGORIES } from './rules/categories.ts';
+import { ERRORS } from './rules/errors.ts';
+import { HTTP } from './rules/http.ts';
+import { ALL_LIMIT_HEADERS, LIMIT_HEADERS } from './rules/limit-headers.ts';
+import { LIMITS } from './rules/limits.ts';
 import { Trial, type TrialOptions } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;
@@ -13,6 +18,13 @@ const FIRST_TRIES = 5;
 /** Without `full`; the answers to the last requests come within the rest of 30 s. */
 const SECONDS_MAX = 26;
 const FULL_SECONDS_MAX = 1_200;
+
+const TABLES = [CATEGORIES, AUTHENTICATION, ERRORS, LIMIT_HEADERS, HTTP, LIMITS, ALL_LIMIT_HEADERS];
+
+/** Every rule, by subject: what creates first, what waits last. */
+export const RULES: readonly Rule[] = TABLES.flatMap((table) =>
+  Object.entries(table).map(([id, rule]) => ({ id, ...rule })),
+);
 
 export interface RefereeOptions extends Omit<TrialOptions, 'secondsMax'> {
   /** The base address, `/v1` included. */
@@ -62,7 +74,7 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   for (const rule of rules.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     verdicts.set(rule.id, await judging.judge(rule));
   }
-  const ordered = rules.map(({ id }) => verdicts.get(id)).filter((verdict) => verdict !== undefined);
+  const ordered = rules.flatMap(({ id }) => verdicts.get(id) ?? []);
   const report: Report = {
     url: url.href.replace(/\/$/, ''),
     level,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client, Sending } from './client.ts';
 import { type Answer, NoAnswer, type Sent } from './exchange.ts';
-import { Trial, type TrialOptions } from './trial.ts';
+import { realPace, Trial, type TrialOptions } from './trial.ts';
 
 type Said = number | string | readonly [status: number, headers: Readonly<Record<string, string>>, body?: string];
 
@@ -174,4 +174,18 @@ test('probes at once have connections of their own, and one that failed is run a
   await trial.atOnce([probe]);
   for (let times = 0; times < 2; times += 1) assert.equal((await trial.once(probe)).answer.status, 200);
   assert.deepEqual(alone, [true, false]);
+});
+
+test('a wait is made second by second, and shows how far it is if it is longer than one', async () => {
+  const done: unknown[] = [];
+  const progress = (...shown: unknown[]) => void done.push(shown);
+  const { wait, now } = realPace(progress, async (ms) => done.push(ms));
+  await wait(1, 'the window');
+  await wait(0, 'the window');
+  assert.deepEqual(done.splice(0), [1_000]);
+  await wait(2.5, 'the window');
+  const shown = (waited: number) => ['Waiting: the window', waited, 2.5];
+  assert.deepEqual(done, [shown(0), 1_000, shown(1), 1_000, shown(2), 500, shown(2.5)]);
+  const before = performance.now() / 1_000;
+  assert.ok(now() >= before && now() <= before + 60, 'in seconds');
 });

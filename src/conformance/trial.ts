@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Sending } from './client.ts';
 import { type Exchange, jsonOf, membersOf, NoAnswer, retryAfterOf, type Sent, Skipped } from './exchange.ts';
 import { parseJson } from './list-reader.ts';
@@ -16,6 +17,7 @@ const MAY_PASS: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 const SLOW_SECONDS = 0.12;
 const REMEMBERED_MAX = 1_000;
 const REMEMBERED_BODY_CHARACTERS = 2_000;
+const PROGRESS_SECONDS = 1;
 
 /** The passing of time at the server. Tests turn its clock. */
 export interface Pace {
@@ -23,6 +25,23 @@ export interface Pace {
   now(): number;
   /** Returns once this many seconds of the server have passed. */
   wait(seconds: number, why: string): Promise<void>;
+}
+
+type Progress = (doing: string, done: number, total: number) => void;
+
+/** The pace of a server that is judged in real time; a wait of more than a second shows how far it is. */
+export function realPace(progress: Progress, sleepMs: (ms: number) => Promise<unknown> = sleep): Pace {
+  return {
+    now: () => performance.now() / 1000,
+    async wait(seconds, why) {
+      const show = (waited: number) => seconds > PROGRESS_SECONDS && progress(`Waiting: ${why}`, waited, seconds);
+      for (let waited = 0; waited < seconds; waited += PROGRESS_SECONDS) {
+        show(waited);
+        await sleepMs(Math.min(PROGRESS_SECONDS, seconds - waited) * 1000);
+      }
+      show(seconds);
+    },
+  };
 }
 
 export interface TrialOptions {

@@ -12,10 +12,14 @@ import {
   invalidValues,
   list,
   listOf,
+  withNumberAsName,
   withoutKey,
+  withoutName,
   withUnknownKey,
+  wrongMediaType,
 } from '../probes.ts';
-import { each, expect, expectStatus, given, ours, published, type RuleTable } from '../rule.ts';
+import { answersTo, each, expect, expectStatus, given, ours, published, type RuleTable, statuses } from '../rule.ts';
+import { creating } from '../trial.ts';
 
 const LISTED = published(
   'List categories, rule 1',
@@ -25,10 +29,14 @@ const CATEGORY = published(
   'Category',
   'Category: every field of NewCategory, plus id: integer, int64, unique, assigned by the service.',
 );
+const INVALID = published(
+  'Create a category, rule 2',
+  'When the body lacks a required field (name) or contains invalid values, the response is 400 with an Error body.',
+);
 /** The time that a list may take to have what was created elsewhere. */
 const LISTED_SECONDS = 3;
 
-/** Rules of the list, and of what a create answers. */
+/** Rules of the list, and of what a create answers or refuses. */
 export const CATEGORIES: RuleTable = {
   'list.200-array': {
     ...LISTED,
@@ -63,16 +71,11 @@ export const CATEGORIES: RuleTable = {
     expected: 'name and description as they were sent',
     judge: given(createDescribed, async (created, trial) => {
       expectCreated(created);
-      const { name, description } = createdOf(created);
-      const sent = JSON.parse(created.sent.body ?? '{}');
-      expect(name === sent.name, 'the name differs', created);
-      expect(description === sent.description, 'the description differs', created);
+      expectEchoed(created, 'the name differs', 'the description differs');
       const unicode = await trial.once(createUnicode);
       // A server may refuse letters of its choice, but not change them.
       if (unicode.answer.status >= 300) return;
-      const wanted = JSON.parse(unicode.sent.body ?? '{}');
-      expect(createdOf(unicode).name === wanted.name, 'letters that are not ASCII differ', unicode);
-      expect(createdOf(unicode).description === wanted.description, 'quotes or angle brackets differ', unicode);
+      expectEchoed(unicode, 'letters that are not ASCII differ', 'quotes or angle brackets differ');
     }),
   },
   'create.description-absent': {
@@ -99,16 +102,13 @@ export const CATEGORIES: RuleTable = {
     ),
     expected: 'a list without the names of creates that were refused with 400 or 401',
     async judge(trial) {
-      const refused: Exchange[] = [];
-      for (const probe of [withoutKey, withUnknownKey, invalidValues, badJson]) {
-        const creates = (await trial.once(probe)).filter(({ sent }) => sent.method === 'POST');
-        refused.push(...creates.filter(({ answer: { status } }) => status === 400 || status === 401));
-      }
-      const listed = await trial.send();
-      const names = new Set(listOf(listed).items.map(({ name }) => name));
-      for (const exchange of refused) {
+      const answers = await answersTo(trial, [withoutKey, withUnknownKey, invalidValues, badJson]);
+      const names = new Set(listOf(await trial.send()).items.map(({ name }) => name));
+      for (const exchange of answers) {
+        const { status } = exchange.answer;
+        if (exchange.sent.method !== 'POST' || (status !== 400 && status !== 401)) continue;
         const sent = /"name":"([^"]+)"/.exec(exchange.sent.body ?? '')?.[1];
-        expect(!names.has(sent), `a create was answered with ${exchange.answer.status} and is in the list`, exchange);
+        expect(!names.has(sent), `a create was answered with ${status} and is in the list`, exchange);
       }
     },
   },
@@ -147,11 +147,8 @@ export const CATEGORIES: RuleTable = {
     ),
     expected: 'the same code points, spaces at the end among them',
     async judge(trial) {
-      const sent = { name: `${trial.newName()} e\u0301 🐕  `, description: '' };
-      const created = await trial.post(sent);
-      const { name, description } = createdOf(created);
-      expect(name === sent.name, 'the name differs', created);
-      expect(description === sent.description, 'an empty description differs', created);
+      const created = await trial.post({ name: `${trial.newName()} e\u0301 🐕  `, description: '' });
+      expectEchoed(created, 'the name differs', 'an empty description differs');
     },
   },
   'create.longest-strings': {
@@ -237,7 +234,66 @@ export const CATEGORIES: RuleTable = {
       }
     }),
   },
+  'create.400-without-name': {
+    ...INVALID,
+    expected: '400 for {}',
+    judge: statuses(400, withoutName),
+  },
+  'create.400-invalid-values': {
+    ...INVALID,
+    expected: '400 for a name or a description that is no string, and for a body that is no object',
+    judge: statuses(400, withNumberAsName, invalidValues),
+  },
+  'create.400-null-description': {
+    ...ours('wire.md, Categories', 'description: string; null is not a string.'),
+    expected: '400 for a description of null',
+    judge: statuses(400, (trial) => trial.post({ name: trial.newName(), description: null })),
+  },
+  'create.400-bad-json': {
+    ...INVALID,
+    expected: '400 for a body that is no JSON, and for an empty one',
+    judge: statuses(400, badJson),
+  },
+  'create.400-lenient-json': {
+    ...ours('RFC 8259, section 2', 'A body is strict JSON.'),
+    expected: '400 for a comma at the end',
+    judge: statuses(400, (trial) => trial.post(`{"name":"${trial.newName()}",}`)),
+  },
+  'create.400-empty-name': {
+    ...ours('wire.md, Categories', 'name: 1–255 code points, at least one of them not white space.'),
+    expected: '400 for a name that is empty, and for one of white space',
+    judge: statuses(400, creating({ name: '' }), creating({ name: ' \u3000' })),
+  },
+  'create.400-long-name': {
+    ...ours('wire.md, Categories', 'name: 1–255 code points.'),
+    expected: '400 for a name of 256 code points',
+    judge: statuses(400, creating({ name: 'conformance-'.padEnd(256, 'x') })),
+  },
+  'create.400-control-characters': {
+    ...ours(
+      'wire.md, Categories',
+      'No NUL, no lone surrogate, no other C0 control character than tab, LF and CR (in description only).',
+    ),
+    expected: '400 for a NUL and for a line feed in a name',
+    judge: statuses(400, creating({ name: 'conformance-\u0000' }), creating({ name: 'conformance-\n' })),
+  },
+  'create.415': {
+    ...ours(
+      'wire.md, Categories',
+      "A request body's media type: application/json, or none at all; anything else is 415.",
+    ),
+    expected: '415 for text/plain',
+    judge: statuses(415, wrongMediaType),
+  },
 };
+
+/** Throws `Broken` unless a create answers with the name and the description that were sent. */
+function expectEchoed(created: Exchange, nameDiffers: string, descriptionDiffers: string): void {
+  const { name, description } = createdOf(created);
+  const sent = JSON.parse(created.sent.body ?? '');
+  expect(name === sent.name, nameDiffers, created);
+  expect(description === sent.description, descriptionDiffers, created);
+}
 
 /** That it is 201, and not another success, is a rule of its own. */
 function expectCreated(exchange: Exchange): void {

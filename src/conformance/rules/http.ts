@@ -27,8 +27,8 @@ export const HTTP: RuleTable = {
   'http.304': {
     ...ours('RFC 9110, section 13.1.2; wire.md, Categories', 'Strong ETag on the whole list; If-None-Match gives 304.'),
     expected: '304 for the ETag of the list, another ETag after a create, and 200 for one that never was',
-    judge: given(list, async ({ answer }, trial) => {
-      expect(/^"[^"]+"$/.test(answer.headers.get('etag') ?? ''), 'the list has no strong ETag', await trial.once(list));
+    judge: given(list, async (listed, trial) => {
+      expect(/^"[^"]+"$/.test(listed.answer.headers.get('etag') ?? ''), 'the list has no strong ETag', listed);
       const before = await trial.send();
       expectStatus(await trial.once(notModified), 304);
       createdOf(await create(trial));
