@@ -63,26 +63,21 @@ export function addConformanceCommand(program: Command, invocation: Invocation):
 }
 
 async function run(url: URL, options: Options, invocation: Invocation): Promise<Judgement> {
-  const { key, limitedKey, otherEnvironmentKey, full, level, only, skip } = options;
+  const { key, limitedKey, otherEnvironmentKey } = options;
   if (!key) throw new UsageError('--key is missing; give a key of the server');
   const keys = { '--key': key, '--limited-key': limitedKey, '--other-environment-key': otherEnvironmentKey };
   const [unfit] = Object.entries(keys).find(([, value]) => value !== undefined && !IN_A_HEADER.test(value)) ?? [];
   if (unfit)
     throw new UsageError(`${unfit} is empty, or has a space, a line break or a letter beyond ASCII; give a key alone`);
   const repeat = readCount(options.repeat, '--repeat', { min: 1, max: REPEAT_MAX });
-  const wanted = readSelection(options);
-  const total = repeat * wanted.length;
+  const total = repeat * readSelection(options).length;
   let judged = 0;
   const settings: RefereeOptions = {
+    ...options,
     url,
     key,
-    limitedKey,
-    otherEnvironmentKey,
-    level,
     planLimits: planLimits(options),
-    ...(only && { only }),
-    ...(skip && { skip }),
-    isFull: full === true,
+    isFull: options.full === true,
     concurrency: readCount(options.concurrency, '--concurrency', { min: 2, max: CONCURRENCY_MAX }),
     pace: realPace(invocation.progress),
     onVerdict: () => {

@@ -47,8 +47,8 @@ export function realPace(progress: Progress, sleepMs: (ms: number) => Promise<un
 export interface TrialOptions {
   readonly key: string;
   /** A fresh key of the free plan, which is spent. */
-  readonly limitedKey: string | undefined;
-  readonly otherEnvironmentKey: string | undefined;
+  readonly limitedKey?: string | undefined;
+  readonly otherEnvironmentKey?: string | undefined;
   readonly pace: Pace;
   readonly secondsMax: number;
   /** True to wait for windows and bans, about two minutes. */
