@@ -63,6 +63,8 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
 export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
 
@@ -174,7 +176,7 @@ export function findConfig(sources: ConfigSources): FoundSetting[] {
 }
 
 function findSettings(sources: ConfigSources, mistakes: string[]): FoundSetting[] {
-  const settings = (Object.keys(SETTINGS) as SettingName[]).map((name) => ({
+  const settings = SETTING_NAMES.map((name) => ({
     name,
     ...(findValue(name, sources, mistakes) ?? { value: SETTINGS[name].default, from: 'default' }),
   }));
@@ -224,9 +226,7 @@ export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
     if (!found) return [];
     return [{ finding: `${name} has no effect since ${since}; ${instead} (from ${found.from})`, advice: 'remove it' }];
   });
-  const known = new Set(
-    [...Object.keys(SETTINGS), ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]),
-  );
+  const known = new Set([...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]));
   const slips = Object.keys(sources.file).flatMap((name) => {
     if (known.has(name)) return [];
     const meant = [...known].find((setting) => editDistance(name.toUpperCase(), setting) <= SLIP_LETTERS_MAX);

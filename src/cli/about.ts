@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { findConfig, readConfig, SETTINGS, type SettingName } from '../config.ts';
+import { findConfig, readConfig, SETTING_NAMES } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
@@ -12,8 +12,10 @@ const NPM_START_FLAGS = '--bootstrap --access-log all';
 
 /** Adds `config`, `openapi`, `version` and `licenses`. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {
-  const names = Object.keys(SETTINGS) as SettingName[];
-  withSettings(program.command('config').description('Show the settings in force, and where each came from'), names)
+  withSettings(
+    program.command('config').description('Show the settings in force, and where each came from'),
+    SETTING_NAMES,
+  )
     .option('--json', 'print JSON')
     .action((_options: unknown, self: Command) => {
       const given = sources(self, invocation);

@@ -5,7 +5,7 @@ import { systemTime, type Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, settings, systemOperator, tellOfDamage, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, withSettings } from './invocation.ts';
 
 /** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
 export interface CommandDatabase extends AsyncDisposable {
@@ -21,11 +21,13 @@ export async function openDatabase(
 ): Promise<CommandDatabase> {
   const machine = systemTime();
   let time = machine;
+  const rowDamaged = (table: string, id: string) =>
+    invocation.tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``);
   const options = {
     time: { ...machine, now: () => time.now() },
     categoriesMax,
     categoriesBytesMax,
-    events: tellOfDamage(invocation),
+    events: { rowDamaged },
   };
   const storage = await openStorage(database, options, purpose);
   const turnedBy = await storage.turnedBy();

@@ -8,8 +8,7 @@ import {
   type DatabaseAddress,
   findIneffective,
   readConfig,
-  SETTINGS,
-  type SettingName,
+  SETTING_NAMES,
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
@@ -37,8 +36,7 @@ interface RepairOptions {
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
-  const names = Object.keys(SETTINGS) as SettingName[];
-  withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), names)
+  withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), SETTING_NAMES)
     .option('--json', 'print JSON')
     .option('--repair', 'show what a damaged database file still holds; no service may run on it')
     .option('--backup <file>', 'compare that with a backup')

@@ -3,9 +3,16 @@ import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
-import { type Config, type ConfigSources, FORMER_SETTINGS, readConfig, SETTINGS, type SettingName } from '../config.ts';
+import {
+  type Config,
+  type ConfigSources,
+  FORMER_SETTINGS,
+  readConfig,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+} from '../config.ts';
 import { parseDuration } from '../stdx/duration.ts';
-import type { Events } from '../telemetry/events.ts';
 
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -68,19 +75,11 @@ export function settings(command: Command, invocation: Invocation): Config {
 export function sources(command: Command, { env, envFile }: Invocation): ConfigSources {
   const options = command.opts<Record<string, unknown>>();
   const flags: Record<string, string> = {};
-  for (const name of [...Object.keys(SETTINGS), ...Object.keys(FORMER_SETTINGS)]) {
+  for (const name of [...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)]) {
     const value = options[name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (typeof value === 'string') flags[name] = value;
   }
   return { flags, env, file: envFile() };
-}
-
-/** The words of a command on rows that it leaves out. */
-export function tellOfDamage({ tell }: Invocation): Pick<Events, 'rowDamaged'> {
-  return {
-    rowDamaged: (table, id) =>
-      tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``),
-  };
 }
 
 /** The system user who runs the command. */

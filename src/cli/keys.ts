@@ -120,14 +120,10 @@ function readCount(text: string, option: string): number {
 
 function listed(keys: readonly KeyJson[], now: number): string {
   if (keys.length === 0) return 'No keys yet; `pet-catalog keys create --name NAME` issues one';
-  const rows = keys.map((key) => [
-    key.id,
-    key.name,
-    `${key.prefix}…`,
-    key.plan,
-    `${key.limits.minute}/min ${key.limits.day}/day`,
-    state(key, now),
-  ]);
+  const rows = keys.map((key) => {
+    const { id, name, prefix, plan, limits } = key;
+    return [id, name, `${prefix}…`, plan, `${limits.minute}/min ${limits.day}/day`, state(key, now)];
+  });
   return table(['ID', 'NAME', 'KEY', 'PLAN', 'LIMITS', 'STATE'], rows);
 }
 

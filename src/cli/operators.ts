@@ -61,14 +61,10 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
   add('list', 'List the tokens', 'read', async (context) => {
     const { now } = byMachine(context);
     const tokens = await context.storage.tokens.list();
-    const rows = tokens.map((token) => [
-      token.id,
-      token.name,
-      `${token.prefix}…`,
-      token.role,
-      utc(token.createdAt),
-      state(token, now),
-    ]);
+    const rows = tokens.map((token) => {
+      const { id, name, prefix, role, createdAt } = token;
+      return [id, name, `${prefix}…`, role, utc(createdAt), state(token, now)];
+    });
     const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
     const headings = ['ID', 'NAME', 'TOKEN', 'ROLE', 'CREATED', 'STATE'];
     return { json: tokens.map(tokenJson), text: rows.length > 0 ? table(headings, rows) : none };

@@ -7,6 +7,7 @@ import {
   findConfig,
   findIneffective,
   readConfig,
+  SETTING_NAMES,
   SETTINGS,
   type SettingName,
 } from '../config.ts';
@@ -50,7 +51,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
       const database = ephemeral?.database ?? config.database;
       await serve({ ...config, database }, invocation, { flags, shown: shownSettings(found, ephemeral) });
     });
-  withSettings(command, Object.keys(SETTINGS) as SettingName[]);
+  withSettings(command, SETTING_NAMES);
 }
 
 /** Makes the database of `--ephemeral`, and claims it. Throws `ConfigMistakes` if the settings name another one. */

@@ -34,16 +34,10 @@ async function showUsage({ storage, now, options: { since } }: CommandContext & 
   const sums = await storage.usage.sums(query);
   const used = sums.sort((one, other) => other.served - one.served).map((each) => usageJson(each));
   if (used.length === 0) return { json: used, text: '', note: `No requests with a key in the last ${since}` };
-  const rows = used.map((each) => [
-    each.id,
-    each.name,
-    `${each.served}`,
-    `${each.refused}`,
-    `${each.clientErrors}`,
-    `${each.serverErrors}`,
-    each.first,
-    each.last,
-  ]);
+  const rows = used.map(({ id, name, served, refused, clientErrors, serverErrors, first, last }) => {
+    const counts = [served, refused, clientErrors, serverErrors].map(String);
+    return [id, name, ...counts, first, last];
+  });
   const headings = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
   const note =
     'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest';
