@@ -1,31 +1,13 @@
 import type { Command } from 'commander';
-import { findConfig, readConfig, SETTING_NAMES } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
 import { shippedFile } from '../shipped.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, sources, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, UsageError } from './invocation.ts';
 
-/** The flags that the script `start` in `package.json` adds to `serve`. */
-const NPM_START_FLAGS = '--bootstrap --access-log all';
-
-/** Adds `config`, `openapi`, `version` and `licenses`. */
+/** Adds `openapi`, `version` and `licenses`. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {
-  withSettings(
-    program.command('config').description('Show the settings in force, and where each came from'),
-    SETTING_NAMES,
-  )
-    .option('--json', 'print JSON')
-    .action((_options: unknown, self: Command) => {
-      const given = sources(self, invocation);
-      readConfig(given, { forService: true });
-      const found = findConfig(given);
-      const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
-      invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(found) : lines.join('\n'));
-      invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);
-    });
-
   program
     .command('openapi')
     .description('Print the contract (OpenAPI 3.1)')

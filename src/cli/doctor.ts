@@ -6,6 +6,7 @@ import {
   ConfigMistakes,
   type ConfigSources,
   type DatabaseAddress,
+  findConfig,
   findIneffective,
   readConfig,
   SETTING_NAMES,
@@ -25,6 +26,8 @@ const EXAMINATION = `
   const { parentPort, workerData: { module, config } } = require('node:worker_threads');
   import(module).then(({ examine }) => examine(config)).then((findings) => parentPort.postMessage(findings));
 `;
+/** The flags that the script `start` in `package.json` adds to `serve`. */
+const NPM_START_FLAGS = '--bootstrap --access-log all';
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
 interface RepairOptions {
@@ -53,6 +56,23 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
       invocation.print(options.json ? JSON.stringify(findings) : lines.join('\n'));
       const problems = findings.filter(({ status }) => status === 'problem').length;
       if (problems > 0) throw new UsageError(`${problems} of ${findings.length} checks found problems`, 1);
+    });
+}
+
+/** Adds `config`, which shows the settings. */
+export function addConfigCommand(program: Command, invocation: Invocation): void {
+  withSettings(
+    program.command('config').description('Show the settings in force, and where each came from'),
+    SETTING_NAMES,
+  )
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: true }, self: Command) => {
+      const given = sources(self, invocation);
+      readConfig(given, { forService: true });
+      const found = findConfig(given);
+      const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
+      invocation.print(json ? JSON.stringify(found) : lines.join('\n'));
+      invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);
     });
 }
 

@@ -24,10 +24,8 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['conformance'], load: async () => (await import('./conformance.ts')).addConformanceCommand },
   { names: ['defects'], load: async () => (await import('./conformance.ts')).addDefectsCommand },
   { names: ['completion'], load: async () => (await import('./completion.ts')).addCompletionCommand },
-  {
-    names: ['config', 'openapi', 'version', 'licenses'],
-    load: async () => (await import('./about.ts')).addAboutCommands,
-  },
+  { names: ['config'], load: async () => (await import('./doctor.ts')).addConfigCommand },
+  { names: ['openapi', 'version', 'licenses'], load: async () => (await import('./about.ts')).addAboutCommands },
 ];
 
 /** An error whose message says why a command could not begin. */
