@@ -203,11 +203,14 @@ test('the diagram of the rooms has the imports that rooms may have', () => {
   );
 });
 
-test('the diagram of a create names files, and in each of them what is called there', () => {
-  const [, create = ''] = diagrams();
-  const steps = [...create.matchAll(/\["([\w/.-]+)<br>(\w+)"\]/g)];
-  assert.ok(steps.length >= 8, `only ${steps.length} steps`);
-  for (const [, file = '', name = ''] of steps) assert.match(read(`src/${file}`), new RegExp(`\\b${name}\\b`), file);
+test('the diagrams of a create and a revocation name files, and in each of them what is called there', () => {
+  const [, ...ways] = diagrams();
+  assert.equal(ways.length, 2);
+  for (const way of ways) {
+    const steps = [...way.matchAll(/\["([\w/.-]+)<br>(\w+)"\]/g)];
+    assert.ok(steps.length >= 8, `only ${steps.length} steps`);
+    for (const [, file = '', name = ''] of steps) assert.match(read(`src/${file}`), new RegExp(`\\b${name}\\b`), file);
+  }
 });
 
 /** The diagrams of ARCHITECTURE.md, in their order. */
