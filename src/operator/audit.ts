@@ -4,9 +4,8 @@ import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
-import { type ConsoleContext, download, onGet } from './frame/context.ts';
+import { type ConsoleContext, download, onGet, type View } from './frame/context.ts';
 import { cardTable, foreign, long, utcMoment } from './frame/element.ts';
-import { page } from './frame/layout.ts';
 import {
   ANY,
   addressOf,
@@ -51,7 +50,7 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
   return { address, filter };
 }
 
-async function listAudit(context: ConsoleContext): Promise<Answer> {
+async function listAudit(context: ConsoleContext): Promise<View> {
   const { query } = context.exchange;
   const { address, filter } = wantedEntries(context);
   const { items, pages } = await onePage(
@@ -72,7 +71,7 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
 ${filters('/audit', fields, { isFiltered })}
 ${auditTable(items, { withTarget: true })}
 ${pages}`;
-  return page(context, { section: '/audit', title: 'Audit', content });
+  return { section: '/audit', title: 'Audit', content };
 }
 
 async function exportAudit(context: ConsoleContext): Promise<Answer> {

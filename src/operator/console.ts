@@ -9,9 +9,16 @@ import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { Imports } from './catalog/import-job.ts';
 import { storeRoutes } from './catalog/pets-and-orders.ts';
-import { type ConsoleContext, type ConsoleOptions, type ConsoleRoute, insufficientRole, may } from './frame/context.ts';
+import {
+  type ConsoleContext,
+  type ConsoleOptions,
+  type ConsoleRoute,
+  insufficientRole,
+  may,
+  type View,
+} from './frame/context.ts';
 import { readForm } from './frame/form.ts';
-import { barePage, CONSOLE_ASSETS, page, type View } from './frame/layout.ts';
+import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
@@ -93,6 +100,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       examination,
       imports,
       form: NO_FORM,
+      id: '',
     };
     const draw = (view: View) => page(context, view);
     try {
@@ -108,11 +116,17 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const { route, allow } = find(exchange);
     if (!route) return notAllowed(request.method, allow, draw);
     if (!may(context, route.role)) throw insufficientRole(route.role);
-    if (route.method === 'GET') return route.handle(context);
-    checkOrigin(request);
-    const { fields: form, file } = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
-    checkCsrf(form, context.csrf);
-    return route.handle({ ...context, form, file });
+    const sent = route.method === 'POST' && (await readPost(context, route));
+    const [id = ''] = Object.values(exchange.params);
+    const shown = await route.handle({ ...context, ...sent, id });
+    return 'content' in shown ? draw(shown) : shown;
+  }
+
+  async function readPost({ exchange, csrf }: ConsoleContext, { bodyBytesMax = FORM_BYTES_MAX }: ConsoleRoute) {
+    checkOrigin(exchange.request);
+    const { fields: form, file } = await readForm(exchange, bodyBytesMax);
+    checkCsrf(form, csrf);
+    return { form, file };
   }
 
   function failurePage(error: unknown, draw: Draw): Answer {

@@ -1,7 +1,6 @@
 import { type Html, html } from '../http/html.ts';
 import { onGet, type ShownSetting } from './frame/context.ts';
 import { cardTable, count, empty } from './frame/element.ts';
-import { page } from './frame/layout.ts';
 
 const COLUMNS = ['Setting', 'Value', 'From'];
 
@@ -20,7 +19,7 @@ ${
     : html`${group('Changed from the default', changed)}
 ${group('At the default', usual)}`
 }`;
-    return page(context, { section: '/settings', title: 'Settings', content });
+    return { section: '/settings', title: 'Settings', content };
   }),
 ];
 

@@ -1,9 +1,14 @@
 import { html } from '../http/html.ts';
-import type { Answer } from '../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther } from '../operator/frame/context.ts';
+import {
+  type ConsoleContext,
+  type ConsoleRoute,
+  onGet,
+  onPost,
+  seeOther,
+  type View,
+} from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
 import { field, mistakeIn } from '../operator/frame/form.ts';
-import { page } from '../operator/frame/layout.ts';
 import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
 import { type Turn, turnTime } from './clock-turns.ts';
@@ -33,7 +38,7 @@ function momentIn(local: string): string {
   return `${local}${local.length === MINUTES ? ':00' : ''}Z`;
 }
 
-function clockPage(context: ConsoleContext, time: TurnedTime, wrong?: string): Answer {
+function clockPage(context: ConsoleContext, time: TurnedTime, wrong?: string): View {
   const { now, turnedBy } = time.shown;
   const advance = html`<div class="fields"><div><label for="advance">Duration</label>
 <input id="advance" name="advance" value="${field(context.form, 'advance') || '1h'}" required autocomplete="off" aria-describedby="advance-hint">
@@ -53,5 +58,5 @@ ${mistake(wrong)}
 <dt>Turned by</dt><dd>${turnedBy === 0 ? 'nothing' : html`${duration(turnedBy)} (${count(turnedBy)} s)`}</dd>
 <dt>Machine</dt><dd>${utc(context.machineNow)}</dd></dl>
 ${onlyFor(context, 'admin', forms)}`;
-  return page(context, { section: '/clock', title: 'Clock', content, status: wrong === undefined ? 200 : 400 });
+  return { section: '/clock', title: 'Clock', content, status: wrong === undefined ? 200 : 400 };
 }

@@ -3,12 +3,12 @@ import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/ca
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
 import { type Html, html } from '../../http/html.ts';
+import { readId } from '../../http/operations/query.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { latestChanges } from '../audit.ts';
-import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { cardTable, empty, foreign, long, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
-import { page } from '../frame/layout.ts';
 import { addressOf, filters, onePage, searchText, textField } from '../frame/list.ts';
 
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
@@ -27,7 +27,7 @@ export const categoryRoutes = [
   onPost('/categories/:id/delete', remove),
 ];
 
-async function listCategories(context: ConsoleContext): Promise<Answer> {
+async function listCategories(context: ConsoleContext): Promise<View> {
   const { categories } = context.storage;
   const text = searchText(context.exchange.query, 'q');
   const { items, pages, isFirst } = await onePage(context, { path: '/categories', filter: { q: text } }, (at) =>
@@ -39,7 +39,7 @@ ${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id
 ${items.length === 0 ? noCategories(context, hasNone) : categoryTable(items)}
 ${pages}
 ${hasNone ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`}`;
-  return page(context, { section: '/categories', title: 'Categories', content });
+  return { section: '/categories', title: 'Categories', content };
 }
 
 function categoryTable(categories: readonly Category[]): Html {
@@ -78,7 +78,7 @@ async function categoryPage(
   context: ConsoleContext,
   category: Category,
   { name = category.name, mistakes = NO_MISTAKES }: { name?: string; mistakes?: Mistakes } = {},
-): Promise<Answer> {
+): Promise<View> {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd>
@@ -97,10 +97,10 @@ ${onlyFor(
 <section aria-labelledby="history-heading"><h2 id="history-heading">History</h2>
 ${await latestChanges(context, `${category.id}`)}</section>`;
   const status = mistakes.size === 0 ? 200 : 400;
-  return page(context, { section: '/categories', title: category.name, content, status });
+  return { section: '/categories', title: category.name, content, status };
 }
 
-async function rename(context: ConsoleContext): Promise<Answer> {
+async function rename(context: ConsoleContext): Promise<View | Answer> {
   const category = await categoryOf(context);
   // Not trimmed: the API allows surrounding spaces in a name.
   const submitted = context.form.get('name') ?? '';
@@ -114,17 +114,17 @@ async function rename(context: ConsoleContext): Promise<Answer> {
   }
 }
 
-function deletePage(context: ConsoleContext, category: Category, wrong?: string): Answer {
+function deletePage(context: ConsoleContext, category: Category, wrong?: string): View {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a> <a href="/console/categories/${category.id}">${foreign(category.name)}</a></p>
 <h1>Delete the category?</h1>
 ${mistake(wrong)}
 <p class="lead"><strong>${foreign(category.name)}</strong> is deleted permanently, unless a pet belongs to it. Its id, ${category.id}, is never reused.</p>
 ${post(context, `/categories/${category.id}/delete`, html`<div class="row"><button class="danger">Delete the category</button><a class="button" href="/console/categories/${category.id}">Keep it</a></div>`)}`;
   const status = wrong === undefined ? 200 : 409;
-  return page(context, { section: '/categories', title: `Delete ${category.name}`, content, status });
+  return { section: '/categories', title: `Delete ${category.name}`, content, status };
 }
 
-async function remove(context: ConsoleContext): Promise<Answer> {
+async function remove(context: ConsoleContext): Promise<View | Answer> {
   const category = await categoryOf(context);
   try {
     await deleteCategory(context, category.id);
@@ -135,9 +135,8 @@ async function remove(context: ConsoleContext): Promise<Answer> {
   }
 }
 
-async function categoryOf({ storage, exchange }: ConsoleContext): Promise<Category> {
-  const id = Number(/^\d{1,15}$/.exec(exchange.params.id ?? '')?.[0] ?? 0);
-  const category = await storage.categories.find(id);
+async function categoryOf({ storage, id }: ConsoleContext): Promise<Category> {
+  const category = await storage.categories.find(readId(id) ?? 0);
   if (!category) throw nothingHere('category');
   return category;
 }

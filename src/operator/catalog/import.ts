@@ -8,10 +8,9 @@ import {
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, nothingHere, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
 import { described, field, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
-import { page } from '../frame/layout.ts';
 import type { ImportJob } from './import-job.ts';
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -30,7 +29,7 @@ interface RefusedFile {
   readonly records?: readonly FileMistake[];
 }
 
-function importPage(context: ConsoleContext, refused?: RefusedFile): Answer {
+function importPage(context: ConsoleContext, refused?: RefusedFile): View {
   const { mistakes = NO_MISTAKES, records = [] } = refused ?? {};
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
@@ -44,10 +43,10 @@ ${recordTable(records)}
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = refused ? 400 : 200;
-  return page(context, { section: '/categories', title: 'Import categories', content, status });
+  return { section: '/categories', title: 'Import categories', content, status };
 }
 
-async function begin(context: ConsoleContext): Promise<Answer> {
+async function begin(context: ConsoleContext): Promise<View | Answer> {
   const { imports, by, events, exchange } = context;
   try {
     const { categories, mistakes } = await readUpload(context);
@@ -83,14 +82,14 @@ ${table('Invalid records', [numeric('Line'), 'Error'], rows)}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
 }
 
-function showJob(context: ConsoleContext): Answer {
-  const job = context.imports.find(context.exchange.params.job ?? '');
+function showJob(context: ConsoleContext): View {
+  const job = context.imports.find(context.id);
   if (!job) throw nothingHere('import');
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import</h1>
 <div id="job" data-live>${progress(job)}</div>`;
   const view = { section: '/categories', title: 'Import', content } as const;
-  return page(context, job.failure === undefined ? { ...view, reloadSeconds: RELOAD_SECONDS } : view);
+  return job.failure === undefined ? { ...view, reloadSeconds: RELOAD_SECONDS } : view;
 }
 
 function progress({ total, inserted, failure }: ImportJob): Html {

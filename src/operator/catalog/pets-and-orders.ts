@@ -1,10 +1,9 @@
 import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, nothingHere, onGet } from '../frame/context.ts';
+import { readId } from '../../http/operations/query.ts';
+import { type ConsoleContext, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, empty, foreign, moment, numeric } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import { ANY, addressOf, choiceField, filters, numberIn, onePage, searchText, textField } from '../frame/list.ts';
 
 const STATUSES = [ANY, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
@@ -19,7 +18,7 @@ const ORDER_COLUMNS = ['Order', 'State', 'Pet', numeric('Quantity'), 'Ships'];
 /** The lists of pets and orders and the page of a pet, read-only: they are changed through the API. */
 export const storeRoutes = [onGet('/pets', listPets), onGet('/pets/:id', showPet), onGet('/orders', listOrders)];
 
-async function listPets(context: ConsoleContext): Promise<Answer> {
+async function listPets(context: ConsoleContext): Promise<View> {
   const { storage, exchange } = context;
   const { query } = exchange;
   const status = PET_STATUSES.find((each) => each === query.get('status'));
@@ -42,12 +41,12 @@ async function listPets(context: ConsoleContext): Promise<Answer> {
 ${hasNone ? '' : filters('/pets', fields, { isFiltered })}
 ${items.length > 0 ? cardTable('Pets', PET_COLUMNS, await petRows(context, items)) : none}
 ${pages}`;
-  return page(context, { section: '/pets', title: 'Pets', content });
+  return { section: '/pets', title: 'Pets', content };
 }
 
-async function showPet(context: ConsoleContext): Promise<Answer> {
-  const { storage, exchange } = context;
-  const id = Number(/^\d{1,15}$/.exec(exchange.params.id ?? '')?.[0] ?? 0);
+async function showPet(context: ConsoleContext): Promise<View> {
+  const { storage } = context;
+  const id = readId(context.id) ?? 0;
   const [pet, stock] = [await storage.pets.find(id), await storage.pets.findInventory(id)];
   if (!pet) throw nothingHere('pet');
   const category = await storage.categories.find(pet.categoryId);
@@ -62,10 +61,10 @@ async function showPet(context: ConsoleContext): Promise<Answer> {
 <h2>Orders</h2>
 ${items.length > 0 ? cardTable('Orders of the pet', ORDER_COLUMNS, await orderRows(context, items)) : html`<p class="soft">No order is open or complete for this pet.</p>`}
 ${pages}`;
-  return page(context, { section: '/pets', title: pet.name, content });
+  return { section: '/pets', title: pet.name, content };
 }
 
-async function listOrders(context: ConsoleContext): Promise<Answer> {
+async function listOrders(context: ConsoleContext): Promise<View> {
   const { storage, exchange } = context;
   const pet = searchText(exchange.query, 'pet');
   const petId = pet ? numberIn(exchange.query, 'pet', 0) : undefined;
@@ -85,7 +84,7 @@ async function listOrders(context: ConsoleContext): Promise<Answer> {
 ${hasNone ? '' : filters('/orders', fields, { isFiltered: petId !== undefined })}
 ${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}
 ${pages}`;
-  return page(context, { section: '/orders', title: 'Orders', content });
+  return { section: '/orders', title: 'Orders', content };
 }
 
 async function petRows({ storage }: ConsoleContext, pets: readonly Pet[]): Promise<Html[][]> {

@@ -6,6 +6,7 @@ import { includesRole, type Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';
+import type { Html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
@@ -79,6 +80,8 @@ export interface ConsoleContext extends ConsoleOptions {
   /** By the machine's time, which sessions, login links and tokens keep when the time is turned. */
   readonly machineNow: number;
   readonly imports: Imports;
+  /** The parameter of the route; empty without one. */
+  readonly id: string;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
   readonly file?: SentFile | undefined;
@@ -88,16 +91,28 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly examination: (() => Promise<{ at: number; findings: readonly Finding[] } | undefined>) | undefined;
 }
 
+/** A page; the frame is drawn around it. */
+export interface View {
+  /** The current item of the navigation; undefined for none. */
+  readonly section?: string;
+  readonly title: string;
+  readonly content: Html;
+  readonly status?: number;
+  readonly headers?: readonly string[];
+  /** Reload interval for browsers without JavaScript. */
+  readonly reloadSeconds?: number;
+}
+
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */
 export interface ConsoleRoute {
   readonly method: 'GET' | 'POST';
-  /** Relative to `/console`; parameters begin with a colon. */
+  /** Relative to `/console`; at most one parameter, which begins with a colon. */
   readonly path: string;
   /** The largest body; default: that of a small form. */
   readonly bodyBytesMax?: number;
   /** The least role. */
   readonly role: Role;
-  handle(context: ConsoleContext): Answer | Promise<Answer>;
+  handle(context: ConsoleContext): View | Answer | Promise<View | Answer>;
 }
 
 /** A page. */

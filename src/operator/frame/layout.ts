@@ -1,7 +1,7 @@
 import { type Asset, readAsset } from '../../http/docs/delivery.ts';
 import { contentPolicy, type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import type { ConsoleContext } from './context.ts';
+import type { ConsoleContext, View } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 import { SEARCH_CHARACTERS_MAX } from './list.ts';
 
@@ -55,17 +55,6 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
     'not-open': 'That session had ended already.',
   }),
 );
-
-export interface View {
-  /** The current item of the navigation; undefined for none. */
-  readonly section?: string;
-  readonly title: string;
-  readonly content: Html;
-  readonly status?: number;
-  readonly headers?: readonly string[];
-  /** Reload interval for browsers without JavaScript. */
-  readonly reloadSeconds?: number;
-}
 
 /** Renders a page for a signed-in operator. */
 export function page(context: ConsoleContext, view: View): Answer {

@@ -11,14 +11,22 @@ import {
   scopesNamed,
 } from '../../catalog/api-key.ts';
 import { invalid } from '../../catalog/error.ts';
-import { changeKey, endGraces, issueKey, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
+import {
+  changeKey,
+  endGraces,
+  issueKey,
+  keyWithId,
+  liftBan,
+  revokeKey,
+  rotateKey,
+} from '../../catalog/operator/key-changes.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import { type ConsoleContext, onGet, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { count, counted, foreign, moment, post, secretBox } from '../frame/element.ts';
 import {
   described,
@@ -29,9 +37,7 @@ import {
   mistakeSummary,
   NO_MISTAKES,
 } from '../frame/form.ts';
-import { page, type View } from '../frame/layout.ts';
 import { optionList } from '../frame/list.ts';
-import { keyOf } from './key.ts';
 
 const GRACES = [
   { value: '0', label: 'Not at all: the old key stops at once' },
@@ -57,14 +63,14 @@ export const keyChangeRoutes = [
   onPost('/keys/:id/end-graces', endOldSecrets, 'keys'),
 ];
 
-function newKeyPage(context: ConsoleContext, form: URLSearchParams, mistakes = NO_MISTAKES): Answer {
+function newKeyPage(context: ConsoleContext, form: URLSearchParams, mistakes = NO_MISTAKES): View {
   const content = html`<h1>New key</h1>
 ${mistakeSummary(mistakes)}
 ${post(context, '/keys', html`<div class="fields">${keyFields(form, mistakes)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
-  return page(context, { section: '/keys', title: 'New key', content, status: mistakes.size === 0 ? 200 : 400 });
+  return { section: '/keys', title: 'New key', content, status: mistakes.size === 0 ? 200 : 400 };
 }
 
-async function create(context: ConsoleContext): Promise<Answer> {
+async function create(context: ConsoleContext): Promise<View> {
   const { wanted, mistakes } = readKey(context.form, context.now);
   if (mistakes.size > 0) return newKeyPage(context, context.form, mistakes);
   const { key, secret } = await issueKey(context, wanted);
@@ -77,7 +83,7 @@ async function create(context: ConsoleContext): Promise<Answer> {
 export function secretPage(
   context: ConsoleContext,
   { key, secret, title, note }: { key: ApiKey; secret: string; title: string; note?: Html },
-): Answer {
+): View {
   const { url } = context;
   const content = html`<h1>${title}</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
@@ -86,29 +92,24 @@ ${note ?? ''}
 <h2>Try it</h2>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>
 <p>The request appears on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
-  return page(context, { section: '/keys', title, content });
+  return { section: '/keys', title, content };
 }
 
 /** A page on the way to the change of a key. */
-function changePage(context: ConsoleContext, key: ApiKey, { title, content, status = 200 }: View): Answer {
+function changePage(key: ApiKey, { title, content, status = 200 }: View): View {
   const crumb = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>`;
-  return page(context, {
-    section: '/keys',
-    title: `${title} ${key.name}`,
-    content: html`${crumb}\n${content}`,
-    status,
-  });
+  return { section: '/keys', title: `${title} ${key.name}`, content: html`${crumb}\n${content}`, status };
 }
 
 function editPage(
   context: ConsoleContext,
   key: ApiKey,
   { form = formOf(key), mistakes = NO_MISTAKES, status = 200 } = {},
-): Answer {
+): View {
   const content = html`<h1>Change the key</h1>
 ${mistakeSummary(mistakes)}
 ${post(context, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(form, mistakes)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
-  return changePage(context, key, { title: 'Change', content, status });
+  return changePage(key, { title: 'Change', content, status });
 }
 
 /** A digest of the fields that a form shows, to detect concurrent edits. */
@@ -116,7 +117,7 @@ function stateOf(key: ApiKey): string {
   return hash('sha256', `${formOf(key)}`, 'base64url');
 }
 
-async function edit(context: ConsoleContext): Promise<Answer> {
+async function edit(context: ConsoleContext): Promise<View | Answer> {
   const { form, now } = context;
   const key = await usableKeyOf(context);
   // The form sends every field, so saving a stale one would undo another operator's change.
@@ -132,7 +133,7 @@ async function edit(context: ConsoleContext): Promise<Answer> {
   return seeOther(`/keys/${key.id}`, 'changed');
 }
 
-async function rotatePage(context: ConsoleContext): Promise<Answer> {
+async function rotatePage(context: ConsoleContext): Promise<View> {
   const key = await usableKeyOf(context);
   const content = html`<h1>Rotate the key</h1>
 <p class="lead">A new key replaces <code>${key.prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works.</p>
@@ -142,15 +143,15 @@ ${post(
   html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${optionList(GRACES, `${DAY_SECONDS}`)}</select><p class="hint">A key that leaked: not at all.</p></div>
 <div class="row"><button class="primary">Create the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
 )}`;
-  return changePage(context, key, { title: 'Rotate', content });
+  return changePage(key, { title: 'Rotate', content });
 }
 
-async function rotate(context: ConsoleContext): Promise<Answer> {
-  const { exchange, form, now } = context;
+async function rotate(context: ConsoleContext): Promise<View> {
+  const { form, id, now } = context;
   const grace = GRACES.find(({ value }) => value === field(form, 'grace'));
   if (!grace) throw invalid('Choose how long the old key still works');
   const seconds = Number(grace.value);
-  const { key, secret } = await rotateKey(context, exchange.params.id ?? '', seconds);
+  const { key, secret } = await rotateKey(context, id, seconds);
   const end = Math.min(now + seconds, key.expiresAt ?? Number.POSITIVE_INFINITY);
   const note =
     end > now
@@ -159,7 +160,7 @@ async function rotate(context: ConsoleContext): Promise<Answer> {
   return secretPage(context, { key, secret, title: 'The new key', note });
 }
 
-async function revokePage(context: ConsoleContext): Promise<Answer> {
+async function revokePage(context: ConsoleContext): Promise<View> {
   const { storage, now } = context;
   const key = await usableKeyOf(context);
   const [usage] = await storage.usage.sums({ period: 'hour', since: now - DAY_SECONDS, keyId: key.id, group: 'key' });
@@ -168,29 +169,27 @@ async function revokePage(context: ConsoleContext): Promise<Answer> {
 <p class="lead">Every request with <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) will be refused. This cannot be undone.</p>
 <p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${counted(requests, 'request')}</strong> in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
 ${post(context, `/keys/${key.id}/revoke`, html`<div class="row"><button class="danger">Revoke the key</button><a class="button" href="/console/keys/${key.id}">Keep it</a></div>`)}`;
-  return changePage(context, key, { title: 'Revoke', content });
+  return changePage(key, { title: 'Revoke', content });
 }
 
 async function revoke(context: ConsoleContext): Promise<Answer> {
-  const { id } = await revokeKey(context, context.exchange.params.id ?? '');
+  const { id } = await revokeKey(context, context.id);
   return seeOther(`/keys/${id}`, 'revoked');
 }
 
 async function unban(context: ConsoleContext): Promise<Answer> {
-  const { id = '' } = context.exchange.params;
-  const wasBanned = await liftBan(context, id);
-  return seeOther(`/keys/${id}`, wasBanned ? 'unbanned' : 'not-banned');
+  const wasBanned = await liftBan(context, context.id);
+  return seeOther(`/keys/${context.id}`, wasBanned ? 'unbanned' : 'not-banned');
 }
 
 async function endOldSecrets(context: ConsoleContext): Promise<Answer> {
-  const { id = '' } = context.exchange.params;
-  await endGraces(context, id);
-  return seeOther(`/keys/${id}`, 'graces-ended');
+  await endGraces(context, context.id);
+  return seeOther(`/keys/${context.id}`, 'graces-ended');
 }
 
 /** The key in the path. Throws `not_found`, or `key_revoked`. */
 async function usableKeyOf(context: ConsoleContext): Promise<ApiKey> {
-  const key = await keyOf(context);
+  const key = await keyWithId(context, context.id);
   if (key.revokedAt !== null) throw keyRevoked(key.id);
   return key;
 }

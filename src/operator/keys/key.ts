@@ -4,10 +4,9 @@ import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { latestChanges, operatorLink } from '../audit.ts';
-import { type ConsoleContext, may, onGet } from '../frame/context.ts';
+import { type ConsoleContext, may, onGet, type View } from '../frame/context.ts';
 import {
   cardTable,
   count,
@@ -21,7 +20,6 @@ import {
   post,
   secondOf,
 } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import { rangeIn, rangeLinks } from '../usage/range.ts';
 import { ownerLink, sortLinks, sumsSection, usageChart } from '../usage/usage.ts';
 import { stateBadge } from './list.ts';
@@ -32,14 +30,9 @@ const WARNING_SHARE = 0.8;
 
 export const keyRoutes = [onGet('/keys/:id', showKey)];
 
-/** The key in the path. Throws `not_found`. */
-export function keyOf(context: ConsoleContext): Promise<ApiKey> {
-  return keyWithId(context, context.exchange.params.id ?? '');
-}
-
-async function showKey(context: ConsoleContext): Promise<Answer> {
+async function showKey(context: ConsoleContext): Promise<View> {
   const { storage, now } = context;
-  const key = await keyOf(context);
+  const key = await keyWithId(context, context.id);
   const counts = await storage.limits.counts(key.id);
   const ban = banAt(key, now);
   const [creation] = await storage.audit.list({ since: 0, limit: 1, target: key.id, action: 'key.create' });
@@ -56,7 +49,7 @@ ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${await latestChanges(context, key.id)}
 </section>`;
-  return page(context, { section: '/keys', title: key.name, content });
+  return { section: '/keys', title: key.name, content };
 }
 
 async function charts(context: ConsoleContext, key: ApiKey): Promise<Html> {

@@ -6,9 +6,8 @@ import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../ca
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, download, onGet } from '../frame/context.ts';
+import { type ConsoleContext, download, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, empty, foreign, moment, onlyFor, pager, utcDay } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import {
   ANY,
   addressOf,
@@ -66,7 +65,7 @@ function wantedKeys({ exchange: { query }, now }: ConsoleContext): WantedKeys {
   };
 }
 
-async function listKeys(context: ConsoleContext): Promise<Answer> {
+async function listKeys(context: ConsoleContext): Promise<View> {
   const { storage, exchange, now } = context;
   const wanted = wantedKeys(context);
   const number = numberIn(exchange.query, 'page', 1);
@@ -88,7 +87,7 @@ ${pager(number > 1 ? at(number - 1) : undefined, end < found ? at(number + 1) : 
   const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
 ${found > 0 || isFiltered ? filterForm(context, wanted, isFiltered) : ''}
 ${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
-  return page(context, { section: '/keys', title: 'Keys', content });
+  return { section: '/keys', title: 'Keys', content };
 }
 
 function filterForm({ exchange }: ConsoleContext, { query }: WantedKeys, isFiltered: boolean): Html {

@@ -5,10 +5,9 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { MACHINE } from '../../stdx/time.ts';
-import { type ConsoleContext, type ConsoleOptions, onGet } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleOptions, onGet, type View } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
-import { page, type View } from '../frame/layout.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
 import { noKeyYet } from '../keys/list.ts';
 import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/range.ts';
@@ -46,7 +45,7 @@ ${await healthSection(context)}
 ${tiles(context.rates)}
 ${await stored(context, range)}
 ${await timelineSection(context)}`;
-    return page(context, { section: '', title: 'Overview', content });
+    return { section: '', title: 'Overview', content };
   }),
 ];
 

@@ -4,11 +4,9 @@ import { outcomeOf, UNMATCHED } from '../../catalog/usage.ts';
 import { STATUS_OF } from '../../http/errors.ts';
 import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ConsoleContext, onGet } from '../frame/context.ts';
+import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { counted, duration, empty, foreign, numeric, secondOf, table } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import {
   ANY,
   addressOf,
@@ -40,7 +38,7 @@ const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHE
 /** The recent requests of this instance; the page follows the traffic. */
 export const requestRoutes = [onGet('/requests', listRequests)];
 
-async function listRequests(context: ConsoleContext): Promise<Answer> {
+async function listRequests(context: ConsoleContext): Promise<View> {
   const { query } = context.exchange;
   const text = searchText(query, 'key');
   const kind = KINDS.find(({ value }) => value === query.get('status'));
@@ -64,7 +62,7 @@ async function listRequests(context: ConsoleContext): Promise<Answer> {
 ${filterForm(wanted, query, isFiltered)}
 ${await found()}
 <p class="scope">${ownInstance(context)}</p>`;
-  return page(context, { section: '/requests', title: 'Requests', content });
+  return { section: '/requests', title: 'Requests', content };
 }
 
 async function requestsFound(

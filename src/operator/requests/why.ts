@@ -5,13 +5,11 @@ import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ConsoleContext, onGet } from '../frame/context.ts';
+import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
@@ -25,7 +23,7 @@ const KEPT_OF_KEY_MAX = 400;
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 export const whyRoutes = [onGet('/requests/why', why)];
 
-async function why(context: ConsoleContext): Promise<Answer> {
+async function why(context: ConsoleContext): Promise<View> {
   const text = searchText(context.exchange.query, 'q');
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
@@ -34,7 +32,7 @@ async function why(context: ConsoleContext): Promise<Answer> {
 <p class="hint">Every answer has its request id in the header <code>X-Request-Id</code>.</p></form>
 ${text === '' ? '' : await answerFor(context, text)}
 <p class="scope">${ownInstance(context)}</p>`;
-  return page(context, { section: '/requests', title: 'Why was this refused?', content });
+  return { section: '/requests', title: 'Why was this refused?', content };
 }
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {

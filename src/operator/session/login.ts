@@ -2,10 +2,10 @@ import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { cardTable, count, empty, foreign, moment, post } from '../frame/element.ts';
 import { field, readForm } from '../frame/form.ts';
-import { barePage, page } from '../frame/layout.ts';
+import { barePage } from '../frame/layout.ts';
 import { checkOrigin, isSecure, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
@@ -93,7 +93,7 @@ export const sessionRoutes = [
   onPost('/logout', signOut, 'viewer'),
 ];
 
-async function listSessions(context: ConsoleContext): Promise<Answer> {
+async function listSessions(context: ConsoleContext): Promise<View> {
   const { storage, machineNow, session: own } = context;
   const sessions = await storage.sessions.list(machineNow);
   const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
@@ -111,12 +111,11 @@ async function listSessions(context: ConsoleContext): Promise<Answer> {
 <p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
 ${cardTable('Sessions', columns, rows)}
 ${empty('Another operator needs the console?', html`<code>pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
-  return page(context, { title: 'Sessions', content });
+  return { title: 'Sessions', content };
 }
 
 async function endSession(context: ConsoleContext): Promise<Answer> {
-  const { sessions, machineNow, by, session, exchange } = context;
-  const id = exchange.params.id ?? '';
+  const { sessions, machineNow, by, session, exchange, id } = context;
   if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
   const wasOpen = await sessions.revoke(id, machineNow, by);
   return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');

@@ -10,9 +10,8 @@ import {
 } from '../../catalog/operator/token.ts';
 import { quote } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, may, onGet, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, may, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { cardTable, foreign, moment, post, secretBox } from '../frame/element.ts';
 import {
   described,
@@ -23,7 +22,6 @@ import {
   mistakeSummary,
   NO_MISTAKES,
 } from '../frame/form.ts';
-import { page } from '../frame/layout.ts';
 import { optionList } from '../frame/list.ts';
 
 const LIVES = [
@@ -39,12 +37,12 @@ export const tokenRoutes = [
   onGet('/tokens', (context) => tokensPage(context)),
   onPost('/tokens', create),
   onPost('/tokens/:id/revoke', async (context) => {
-    await revokeToken({ ...context, now: context.machineNow }, context.exchange.params.id ?? '');
+    await revokeToken({ ...context, now: context.machineNow }, context.id);
     return seeOther('/tokens', 'token-revoked');
   }),
 ];
 
-async function tokensPage(context: ConsoleContext, mistakes = NO_MISTAKES): Promise<Answer> {
+async function tokensPage(context: ConsoleContext, mistakes = NO_MISTAKES): Promise<View> {
   const tokens = await context.storage.tokens.list();
   const rows = tokens.map((token) => [
     foreign(token.name),
@@ -58,7 +56,7 @@ async function tokensPage(context: ConsoleContext, mistakes = NO_MISTAKES): Prom
 <p class="lead">Programs use the operator API with a token. The audit names it for each change.</p>
 ${rows.length > 0 ? cardTable('Tokens', COLUMNS, rows) : html`<p class="soft">There is no token yet.</p>`}
 ${may(context, 'admin') ? createForm(context, mistakes) : ''}`;
-  return page(context, { title: 'Tokens', content, status: mistakes.size > 0 ? 400 : 200 });
+  return { title: 'Tokens', content, status: mistakes.size > 0 ? 400 : 200 };
 }
 
 function stateOf(token: OperatorToken, now: number): Html {
@@ -93,7 +91,7 @@ ${post(
 )}</section>`;
 }
 
-async function create(context: ConsoleContext): Promise<Answer> {
+async function create(context: ConsoleContext): Promise<View> {
   const { form, machineNow: now } = context;
   const check = new FormCheck();
   const name = field(form, 'name');
@@ -107,7 +105,7 @@ async function create(context: ConsoleContext): Promise<Answer> {
   const content = html`<h1>Token created</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
 ${secretBox(secret, { label: html`Token of <strong>${foreign(token.name)}</strong>`, become: '/tokens' })}`;
-  return page(context, { title: 'Token created', content });
+  return { title: 'Token created', content };
 }
 
 function lifeOf(text: string) {

@@ -21,9 +21,8 @@ import {
 } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, download, nothingHere, onGet } from '../frame/context.ts';
+import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
 import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
 import { type ChartOptions, chart } from './chart.ts';
 import { firstStep, type Range, rangeIn, rangeLinks, stepsOf } from './range.ts';
@@ -237,7 +236,7 @@ export function keyLink(id: string, names: ReadonlyMap<string, string>): Html {
 /** The page of an owner: what all keys of a customer used. */
 export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', exportMonths)];
 
-async function showOwner(context: ConsoleContext): Promise<Answer> {
+async function showOwner(context: ConsoleContext): Promise<View> {
   const { storage, exchange, now } = context;
   const owner = wholeText(exchange.query, 'owner');
   const { count: keys } = await storage.keys.search({ text: '', owner, now, offset: 0, limit: 1 });
@@ -251,7 +250,7 @@ ${await usageChart(context, { owner, range })}
 ${sortLinks('/owner', exchange.query)}
 ${await sumsSection(context, { group: 'key', owner, range })}
 ${await sumsSection(context, { group: 'route', owner, range })}`;
-  return page(context, { section: '/keys', title: owner, content });
+  return { section: '/keys', title: owner, content };
 }
 
 /** The usage of each key of an owner in each month, as far as usage is kept. */

@@ -2,11 +2,16 @@ import { invalid } from '../../catalog/error.ts';
 import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
 import { validator } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere, onGet, onPost } from '../../operator/frame/context.ts';
+import {
+  type ConsoleContext,
+  type ConsoleRoute,
+  nothingHere,
+  onGet,
+  onPost,
+  type View,
+} from '../../operator/frame/context.ts';
 import { csrfField, empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
 import { field, mistakeIn } from '../../operator/frame/form.ts';
-import { page } from '../../operator/frame/layout.ts';
 import { secretPage } from '../../operator/keys/change.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
@@ -47,7 +52,7 @@ export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRou
   ];
 }
 
-async function listPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
+async function listPage(context: ConsoleContext, transactions: Transactions): Promise<View> {
   const rehearsed = await listRehearsed(transactions, SHOWN_MAX + 1);
   const button = onlyFor(
     context,
@@ -63,7 +68,7 @@ async function listPage(context: ConsoleContext, transactions: Transactions): Pr
 <p class="lead">A key that follows a script proves its client. Each request meets the next step; then the client is judged by what it did.</p>
 ${rehearsed.length === 0 ? none : table('Rehearsals', columns, rehearsed.slice(0, SHOWN_MAX).map(listRow), 'rehearsals-rows')}
 ${rehearsed.length > SHOWN_MAX ? html`<p class="soft">The latest ${SHOWN_MAX}. <code>pet-catalog rehearse report ID</code> judges any other.</p>` : ''}`;
-  return page(context, { section: '/rehearsals', title: 'Rehearsals', content });
+  return { section: '/rehearsals', title: 'Rehearsals', content };
 }
 
 function listRow({ keyId, name, script, reached }: RehearsedKey): Html {
@@ -72,7 +77,7 @@ function listRow({ keyId, name, script, reached }: RehearsedKey): Html {
 <td class="long"><code>${script}</code></td><td>${reached} of ${steps}</td></tr>\n`;
 }
 
-function formPage(context: ConsoleContext, wrong?: string): Answer {
+function formPage(context: ConsoleContext, wrong?: string): View {
   const fields = readFields(context.form);
   const rows = fields.rows.map((row, index) => formRow(index + 1, row));
   const form = html`<div class="fields"><div><label for="name">Name of the key</label>
@@ -87,7 +92,7 @@ function formPage(context: ConsoleContext, wrong?: string): Answer {
 <p class="lead">The first request with the new key meets the first step, the next one the second. Then everything is as usual. The key is on the plan ${PLAN}.</p>
 ${mistake(wrong)}
 ${post(context, '/rehearsals', form)}`;
-  return pageBelow(context, { title: 'New rehearsal', content, wrong });
+  return pageBelow({ title: 'New rehearsal', content, wrong });
 }
 
 function formRow(number: number, { step, seconds, times }: Fields['rows'][number]): Html {
@@ -105,7 +110,7 @@ function secondsHint(): string {
   return named.map(([name, most]) => `${name} (${most} at most)`).join(', ');
 }
 
-async function create(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
+async function create(context: ConsoleContext, transactions: Transactions): Promise<View> {
   const fields = readFields(context.form);
   const script =
     fields.script ||
@@ -134,8 +139,8 @@ function readFields(form: URLSearchParams): Fields {
   return { name: field(form, 'name'), rows, script: field(form, 'script') };
 }
 
-async function rehearsalPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
-  const id = context.exchange.params.id ?? '';
+async function rehearsalPage(context: ConsoleContext, transactions: Transactions): Promise<View> {
+  const { id } = context;
   const rehearsal = await readRehearsal(transactions, id);
   if (!rehearsal) throw nothingHere('rehearsal');
   const key = await keyWithId(context, id);
@@ -144,10 +149,10 @@ async function rehearsalPage(context: ConsoleContext, transactions: Transactions
 <dt>Script</dt><dd><code>${rehearsal.script}</code></dd>
 <dt>Reached</dt><dd id="reached" data-live>${reachedText(rehearsal)}</dd></dl>
 ${rehearsalView(rehearsal)}`;
-  return pageBelow(context, { title: `Rehearsal of ${key.name}`, content });
+  return pageBelow({ title: `Rehearsal of ${key.name}`, content });
 }
 
-function filePage(context: ConsoleContext, wrong?: string): Answer {
+function filePage(context: ConsoleContext, wrong?: string): View {
   const content = html`<h1>Show a report</h1>
 <p class="lead">The requests of a run as a timeline, before a service of ours or any other API. Nothing of the file is kept.</p>
 ${mistake(wrong)}
@@ -155,13 +160,13 @@ ${mistake(wrong)}
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json" required aria-describedby="file-hint">
 <p class="hint" id="file-hint">Written by <code>pet-catalog rehearse run --json --output report.json</code>, up to 8 MiB.</p></div>
 <div class="row"><button class="primary">Show</button><a class="button" href="/console/rehearsals">Cancel</a></div></div></form>`;
-  return pageBelow(context, { title: 'Show a report', content, wrong });
+  return pageBelow({ title: 'Show a report', content, wrong });
 }
 
-function showReports(context: ConsoleContext): Answer {
+function showReports(context: ConsoleContext): View {
   try {
     const views = readReports(context).map((report, index) => reportView(report, index + 1));
-    return pageBelow(context, { title: 'Report', content: html`<h1>Report</h1>${views}` });
+    return pageBelow({ title: 'Report', content: html`<h1>Report</h1>${views}` });
   } catch (error) {
     return filePage(context, `This is no report of a rehearsal: ${mistakeIn(error)}`);
   }
@@ -195,12 +200,9 @@ function commandText({ exit, timedOut }: NonNullable<Rehearsed['command']>): str
 }
 
 /** A page below the list of rehearsals; a form that is shown again says what is wrong. */
-function pageBelow(
-  context: ConsoleContext,
-  shown: { title: string; content: Html; wrong?: string | undefined },
-): Answer {
+function pageBelow(shown: { title: string; content: Html; wrong?: string | undefined }): View {
   const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
 ${shown.content}`;
   const status = shown.wrong === undefined ? 200 : 400;
-  return page(context, { section: '/rehearsals', title: shown.title, content, status });
+  return { section: '/rehearsals', title: shown.title, content, status };
 }
