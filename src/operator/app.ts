@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
 import { conclude } from '../http/app.ts';
+import { keptOnceMade } from '../http/docs/delivery.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
 import { html } from '../http/html.ts';
@@ -9,8 +10,6 @@ import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { API_BASE } from './api/operation.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { Rates } from './overview/rates.ts';
-
-type Respond = (exchange: Exchange) => Promise<Answer>;
 
 export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
@@ -21,67 +20,50 @@ export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
 
 /** Creates the request handler of the operator listener. Disposing stops its background work. */
 export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions) {
-  const { health, metrics } = rest;
-  const rates = new Rates(metrics, rest.time.machine);
+  const rates = new Rates(rest.metrics, rest.time.machine);
   const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
-  const respondConsole = loaded(async () => (await import('./console.ts')).createConsole(options));
-  const respondApi = loaded(async () => (await import('./api/app.ts')).createOperatorApi(options));
-  const pages = new Map(operatorPages({ health, metrics, additions: rest.additions, operatorUrl }));
+  const openConsole = keptOnceMade(async () => (await import('./console.ts')).createConsole(options));
+  const openApi = keptOnceMade(async () => (await import('./api/app.ts')).createOperatorApi(options));
+  const pages = new Map(operatorPages(options, operatorUrl));
   const refuseHost = hostGate(hosts);
   return {
     serve: (exchange: Exchange) =>
       conclude(exchange, rest.events, () => {
         const refused = refuseHost(exchange);
-        if (isConsolePath(exchange.path)) return refused ? misdirectedPage(refused) : respondConsole(exchange);
-        return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages, API_BASE));
+        if (isAtOrBelow('/console', exchange)) {
+          return refused ? misdirectedPage(refused) : openConsole().then((respond) => respond(exchange));
+        }
+        if (refused) return refused;
+        if (isAtOrBelow(API_BASE, exchange)) return openApi().then((respond) => respond(exchange));
+        return respondPage(exchange, pages, API_BASE);
       }),
     [Symbol.dispose]: () => rates[Symbol.dispose](),
   };
 }
 
-function loaded(load: () => Promise<Respond>): Respond {
-  let loading: ReturnType<typeof load> | undefined;
-  return async (exchange) => {
-    loading ??= load();
-    return (await loading)(exchange);
-  };
+function isAtOrBelow(base: string, { path }: Exchange): boolean {
+  return path === base || path.startsWith(`${base}/`);
 }
 
 /** The pages of the operator listener outside console and API: the API's contract and reference, health, metrics. */
-function operatorPages({
-  health,
-  metrics,
-  additions,
-  operatorUrl,
-}: Pick<OperatorOptions, 'health' | 'metrics' | 'additions' | 'operatorUrl'>): [string, PageHandler][] {
+function operatorPages(
+  { health, metrics: { registry }, additions }: ConsoleOptions,
+  operatorUrl: () => string,
+): [string, PageHandler][] {
   const added = additions?.operations ?? [];
-  const { registry } = metrics;
-  // Rendered on the first request.
-  let contract: string | undefined;
+  const contract = keptOnceMade(async () =>
+    JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument(added)),
+  );
   return [
     ['/', () => ({ status: 303, headers: ['Location', '/console'] })],
-    [
-      '/openapi.json',
-      async () => {
-        contract ??= JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument(added));
-        return { status: 200, body: contract };
-      },
-    ],
+    ['/openapi.json', async () => ({ status: 200, body: await contract() })],
     ['/docs', sitePage(async () => (await import('./api/openapi.ts')).operatorReference(operatorUrl(), added))],
     ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
     ...health.pages(),
     ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],
   ];
-}
-
-function isApiPath(path: string): boolean {
-  return path === API_BASE || path.startsWith(`${API_BASE}/`);
-}
-
-function isConsolePath(path: string): boolean {
-  return path === '/console' || path.startsWith('/console/');
 }
 
 /** A host, in brackets if it is an IPv6 address, and maybe a port (RFC 9110, section 7.2). */
