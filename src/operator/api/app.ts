@@ -5,18 +5,26 @@ import { bearerToken, usesBearer } from '../../http/authenticate.ts';
 import { refusal } from '../../http/errors.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
-import { API_BASE } from './operation.ts';
-import { API_OPERATIONS } from './operations.ts';
+import { listAudit } from './audit.ts';
+import { categoryOperations } from './categories.ts';
+import { keyOperations } from './keys.ts';
+import { API_BASE, type ApiOperation } from './operation.ts';
+import { requestOperations } from './requests.ts';
+import { getUsage } from './usage.ts';
 
 const REALM = 'Bearer realm="pet-catalog-operator"';
 
-type OperatorApiOptions = Pick<
-  ConsoleOptions,
-  'storage' | 'time' | 'recent' | 'flushUsage' | 'environment' | 'additions'
->;
+/** Every operation of the operator API. Its router and its contract are both made from this list. */
+export const API_OPERATIONS: readonly ApiOperation[] = [
+  ...keyOperations,
+  ...requestOperations,
+  getUsage,
+  listAudit,
+  ...categoryOperations,
+];
 
 /** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */
-export function createOperatorApi(options: OperatorApiOptions): (exchange: Exchange) => Promise<Answer> {
+export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const { storage, time, recent, flushUsage, environment, additions } = options;
   const { find, operate } = createApi({
     base: API_BASE,

@@ -1,10 +1,10 @@
 import { auditJson } from '../../catalog/operator/json.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
-import { type ApiOperation, apiOperation } from './operation.ts';
+import { apiOperation } from './operation.ts';
 import { AuditEntry } from './schema.ts';
 
-const listAudit = apiOperation('listAudit', 'GET /audit', {
+export const listAudit = apiOperation('listAudit', 'GET /audit', {
   tag: 'audit',
   summary: 'List the changes by operators',
   description:
@@ -41,5 +41,3 @@ const listAudit = apiOperation('listAudit', 'GET /audit', {
     return placeAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });
   },
 });
-
-export const auditOperations: readonly ApiOperation[] = [listAudit];

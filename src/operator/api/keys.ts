@@ -1,13 +1,14 @@
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
-import { invalid } from '../../catalog/error.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
 import { seal, unseal } from '../../catalog/idempotency.ts';
-import { type KeyJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
+import { banJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
   endGraces,
   issueKey,
   keyWithId,
+  liftBan,
   revokeKey,
   rotateKey,
 } from '../../catalog/operator/key-changes.ts';
@@ -27,7 +28,7 @@ import {
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { parseDuration } from '../../stdx/duration.ts';
 import { API_BASE, type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
-import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
+import { Ban, IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
 
 const GRACE = '24h';
 const ETAG = 'The validator of the key for If-Match: of its members but lastUsedAt, ban and graces';
@@ -111,7 +112,7 @@ const createKey = apiOperation('createKey', 'POST /keys', {
   handle(context, exchange) {
     const body = checkNew(exchange.body);
     const key = { ...readWanted(body), name: body.name, plan: body.plan };
-    return changedKeyAnswer(context, exchange, { status: 201, make: (change) => issueKey(change, key) });
+    return changedKeyAnswer(context, exchange, (change) => issueKey(change, key));
   },
 });
 
@@ -159,7 +160,7 @@ const rotate = apiOperation('rotateKey', 'POST /keys/{keyId}/rotate', {
     if (seconds === undefined) {
       throw invalid(`grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`);
     }
-    return changeByPath(context, exchange, (change, id) => rotateKey(change, id, seconds));
+    return changedKeyAnswer(context, exchange, (change, id) => rotateKey(change, id, seconds));
   },
 });
 
@@ -188,10 +189,53 @@ const revoke = apiOperation('revokeKey', 'POST /keys/{keyId}/revoke', {
   errors: ['not_found', 'precondition_failed'],
   handle(context, exchange) {
     checkRevocation(exchange.body ?? {});
-    return changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) }));
+    return changedKeyAnswer(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) }));
   },
 });
 
+const listBans = apiOperation('listBans', 'GET /bans', {
+  tag: 'bans',
+  summary: 'List bans',
+  description: 'A page of the bans that are on, newest first.',
+  permission: 'viewer',
+  queryParameters: PLACE_PARAMETERS,
+  success: pageOf(Ban, 'The bans', {
+    keyId: 'key_VXnvMwGskigm0Sfq',
+    startedAt: '2026-01-01T12:00:00Z',
+    endsAt: '2026-01-01T12:01:00Z',
+    level: 1,
+    reason: 'refused 61 more times within a minute of a 429',
+  }),
+  async handle({ storage, now }, exchange) {
+    const [limit, behind] = [readLimit(exchange.query), readPlace(exchange.query)];
+    // Few keys are banned at once, so storage has no pages of them.
+    const bans = await storage.keys.bans(now);
+    const rest = behind
+      ? bans.filter(({ startedAt: at, keyId }) => at < behind.number || (at === behind.number && keyId < behind.id))
+      : bans;
+    const last = rest.length > limit ? rest[limit - 1] : undefined;
+    const items = rest.slice(0, limit).map(banJson);
+    return placeAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
+  },
+});
+
+const lift = apiOperation('liftBan', 'DELETE /keys/{keyId}/ban', {
+  tag: 'bans',
+  summary: 'Lift a ban',
+  description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
+  permission: 'keys',
+  pathParameters: [KEY_ID],
+  success: { status: 204, description: 'The ban is lifted' },
+  errors: ['not_found', 'precondition_failed'],
+  async handle(context, exchange) {
+    const id = keyIdOf(exchange);
+    if (!(await liftBan(guarded(context, exchange), id)))
+      throw new CatalogError('not_found', `The key ${id} is not banned`);
+    return { status: 204 };
+  },
+});
+
+/** The operations on keys, with those on their bans. */
 export const keyOperations: readonly ApiOperation[] = [
   listKeys,
   createKey,
@@ -200,6 +244,8 @@ export const keyOperations: readonly ApiOperation[] = [
   rotate,
   endKeyGraces,
   revoke,
+  listBans,
+  lift,
 ];
 
 async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
@@ -208,7 +254,7 @@ async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
 }
 
 /** The same with `If-Match`, which takes the `ETag` of the key. */
-export function guarded(context: ApiContext, exchange: Exchange): ApiContext {
+function guarded(context: ApiContext, exchange: Exchange): ApiContext {
   const precondition = preconditionOf(exchange);
   return { ...context, precondition: precondition && ((key) => precondition(guardedPart(key))) };
 }
@@ -223,64 +269,39 @@ export function keyIdOf({ params }: Exchange): string {
   return params.keyId ?? '';
 }
 
-async function changeByPath(
-  context: ApiContext,
-  exchange: Exchange,
-  make: (context: ChangeContext, id: string) => Promise<ChangedKey>,
-): Promise<Answer> {
-  const id = keyIdOf(exchange);
-  return changedKeyAnswer(guarded(context, exchange), exchange, {
-    status: 200,
-    lastUsedAt: (await context.storage.usage.lastUses([id])).get(id),
-    make: (change) => make(change, id),
-  });
-}
-
-/** The known members of a body, with moments in Unix seconds. */
-function readWanted({ name, plan, limits, scopes, expiresAt, owner }: ReturnType<typeof checkChange>): KeyChanges {
+/** The members of a body as the catalog has them: moments in Unix seconds, and limits in their order. */
+function readWanted({ limits, expiresAt, ...others }: ReturnType<typeof checkChange>): KeyChanges {
   return {
-    ...(name !== undefined && { name }),
-    ...(plan !== undefined && { plan }),
-    ...(limits !== undefined && { limits: { minute: limits.minute, day: limits.day } }),
-    ...(scopes !== undefined && { scopes }),
+    ...others,
+    ...(limits && { limits: { minute: limits.minute, day: limits.day } }),
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : momentOf(expiresAt, 'expiresAt') }),
-    ...(owner !== undefined && { owner }),
   };
 }
 
-/** The outcome kept for a repeat. The secret is sealed with the token, which is stored nowhere. */
-interface Kept {
-  readonly key: KeyJson;
-  readonly sealed: string | undefined;
-}
-
-/** A key after a change, with its secret if it got a new one. */
-interface ChangedKey {
-  readonly key: ApiKey;
-  readonly secret?: string;
-}
-
-interface Change {
-  readonly status: 200 | 201;
-  /** Unix seconds. Read before: the transaction of the change has the keys alone. */
-  readonly lastUsedAt?: number | undefined;
-  make(context: ChangeContext): Promise<ChangedKey>;
-}
-
-/** Changes a key, and answers with it; a repeat with its `Idempotency-Key` gets the same answer and changes nothing. */
+/**
+ * Changes the key in the path, or issues one where it names none, and answers with it. A repeat with its
+ * `Idempotency-Key` gets the same answer and changes nothing.
+ */
 async function changedKeyAnswer(
   context: ApiContext,
   exchange: Exchange,
-  { status, lastUsedAt, make }: Change,
+  change: (context: ChangeContext, id: string) => Promise<{ readonly key: ApiKey; readonly secret?: string }>,
 ): Promise<Answer> {
   const { token, secret: sealedWith, storage, now } = context;
-  const { resource, isReplay } = await storage.keys.once(onceIdOf(exchange, token.id), async (keys): Promise<Kept> => {
-    const { key, secret } = await make({ ...context, storage: { keys } });
+  const guard = guarded(context, exchange);
+  const id = keyIdOf(exchange);
+  const isNew = id === '';
+  // The transaction of the change has the keys alone.
+  const lastUsedAt = isNew ? undefined : (await storage.usage.lastUses([id])).get(id);
+  const { resource, isReplay } = await storage.keys.once(onceIdOf(exchange, token.id), async (keys) => {
+    const { key, secret } = await change({ ...guard, storage: { keys } }, id);
     const graces = (await keys.graces([key.id], now)).get(key.id);
+    // Sealed with the token, which is stored nowhere.
     return { key: keyJson(key, { now, lastUsedAt, graces }), sealed: secret && seal(secret, sealedWith) };
   });
   const { key, sealed } = resource;
-  const headers = status === 201 ? ['Location', `${API_BASE}/keys/${key.id}`] : [];
+  const headers = isNew ? ['Location', `${API_BASE}/keys/${key.id}`] : [];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
-  return { status, headers, body: JSON.stringify(sealed ? { ...key, key: unseal(sealed, sealedWith) } : key) };
+  const body = JSON.stringify(sealed ? { ...key, key: unseal(sealed, sealedWith) } : key);
+  return { status: isNew ? 201 : 200, headers, body };
 }

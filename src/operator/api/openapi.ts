@@ -5,8 +5,8 @@ import { contractOf } from '../../http/docs/openapi.ts';
 import { operationsOf, type ReferenceApi } from '../../http/docs/reference/contract.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
+import { API_OPERATIONS } from './app.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
-import { API_OPERATIONS } from './operations.ts';
 
 /** The version of the operator API, independent of the public interface's. */
 const API_VERSION = '1.0.0';

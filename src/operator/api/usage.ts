@@ -15,12 +15,12 @@ import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } fr
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import { type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
+import { type ApiContext, apiOperation } from './operation.ts';
 import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
 const ROWS_PER_PAGE_MAX = 1_000;
 
-const getUsage = apiOperation('getUsage', 'GET /usage', {
+export const getUsage = apiOperation('getUsage', 'GET /usage', {
   tag: 'usage',
   summary: 'Get the usage',
   description:
@@ -77,8 +77,6 @@ const getUsage = apiOperation('getUsage', 'GET /usage', {
     return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows, group, by !== undefined) };
   },
 });
-
-export const usageOperations: readonly ApiOperation[] = [getUsage];
 
 async function rowsPage(
   { storage }: ApiContext,
