@@ -9,7 +9,7 @@ import {
   readCategories,
   writeCategories,
 } from '../catalog/category-file.ts';
-import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
+import { deleteCategory, renameCategory } from '../catalog/operator/changes.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, table, UsageError, withSettings } from './invocation.ts';
 

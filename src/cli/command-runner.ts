@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ChangeContext } from '../catalog/operator/key-changes.ts';
+import type { ChangeContext } from '../catalog/operator/changes.ts';
 import type { Config, SettingName } from '../config.ts';
 import { systemTime, type Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';

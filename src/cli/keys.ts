@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
+import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '../catalog/operator/changes.ts';
 import { type KeyJson, keysJson } from '../catalog/operator/json.ts';
-import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import { refusedUntil } from '../catalog/window-counts.ts';
 import { utc } from '../stdx/time.ts';

@@ -129,7 +129,7 @@ async function issueFirstKey(
   }
   const by = systemOperator();
   const context = { storage, environment: config.environment, now: time.now().unix, by };
-  const { issueKey } = await import('../catalog/operator/key-changes.ts');
+  const { issueKey } = await import('../catalog/operator/changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
   const login = { actor: by.actor, role: 'admin', now: time.machine.now().unix, url: service.operatorUrl } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deleteCategory, renameCategory } from '../../src/catalog/operator/category-changes.ts';
+import { deleteCategory, renameCategory } from '../../src/catalog/operator/changes.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { testService } from '../kit/service.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { secretRecord } from '../../src/catalog/api-key.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
-import { deleteCategory, renameCategory } from '../../src/catalog/operator/category-changes.ts';
+import { deleteCategory, renameCategory } from '../../src/catalog/operator/changes.ts';
 import { issueToken, revokeToken } from '../../src/catalog/operator/token.ts';
 import { VERSION } from '../../src/version.ts';
 import { storeBan } from '../kit/bans.ts';

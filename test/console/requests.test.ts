@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
-import { rotateKey } from '../../src/catalog/operator/key-changes.ts';
+import { rotateKey } from '../../src/catalog/operator/changes.ts';
 import { utc } from '../../src/stdx/time.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';

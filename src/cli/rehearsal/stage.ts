@@ -1,4 +1,4 @@
-import { type IssuedKey, issueKey } from '../../catalog/operator/key-changes.ts';
+import { type IssuedKey, issueKey } from '../../catalog/operator/changes.ts';
 import { readConfig } from '../../config.ts';
 import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
 import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-rehearsals.ts';

@@ -1,6 +1,6 @@
 import { Category } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
+import { deleteCategory, renameCategory } from '../../catalog/operator/changes.ts';
 import { validator } from '../../catalog/validate.ts';
 import { changedAnswer, preconditionOf } from '../../http/operations/conditional.ts';
 import { readId } from '../../http/operations/query.ts';

@@ -1,7 +1,6 @@
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import { seal, unseal } from '../../catalog/idempotency.ts';
-import { banJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
@@ -11,7 +10,8 @@ import {
   liftBan,
   revokeKey,
   rotateKey,
-} from '../../catalog/operator/key-changes.ts';
+} from '../../catalog/operator/changes.ts';
+import { banJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
 import { etagOf, onceIdOf, preconditionOf } from '../../http/operations/conditional.ts';

@@ -1,4 +1,4 @@
-import type { ChangeContext } from '../../catalog/operator/key-changes.ts';
+import type { ChangeContext } from '../../catalog/operator/changes.ts';
 import type { OperatorToken, Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { type Operation, operation } from '../../http/operations/operation.ts';

@@ -1,5 +1,5 @@
 import { CatalogError, invalid } from '../../catalog/error.ts';
-import { keyWithId } from '../../catalog/operator/key-changes.ts';
+import { keyWithId } from '../../catalog/operator/changes.ts';
 import { quote } from '../../catalog/validate.ts';
 import { readLimit } from '../../http/operations/paging.ts';
 import { readParameter } from '../../http/operations/query.ts';

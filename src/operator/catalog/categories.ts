@@ -1,7 +1,7 @@
 import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
-import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
+import { deleteCategory, renameCategory } from '../../catalog/operator/changes.ts';
 import { type Html, html } from '../../http/html.ts';
 import { readId } from '../../http/operations/query.ts';
 import type { Answer } from '../../http/transport/exchange.ts';

@@ -19,7 +19,7 @@ import {
   liftBan,
   revokeKey,
   rotateKey,
-} from '../../catalog/operator/key-changes.ts';
+} from '../../catalog/operator/changes.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';

@@ -1,7 +1,7 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { AuditEntry } from '../../catalog/audit.ts';
 import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
-import { keyWithId } from '../../catalog/operator/key-changes.ts';
+import { keyWithId } from '../../catalog/operator/changes.ts';
 import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';

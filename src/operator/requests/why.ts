@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
-import { keyWithId } from '../../catalog/operator/key-changes.ts';
+import { keyWithId } from '../../catalog/operator/changes.ts';
 import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';

@@ -1,5 +1,5 @@
 import { invalid } from '../../catalog/error.ts';
-import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
+import { issueKey, keyWithId } from '../../catalog/operator/changes.ts';
 import { validator } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newApiKey } from '../api-key.ts';
-import { deleteCategory, renameCategory } from './category-changes.ts';
-import { changeKey, endGraces, liftBan, revokeKey, rotateKey } from './key-changes.ts';
+import { changeKey, deleteCategory, endGraces, liftBan, renameCategory, revokeKey, rotateKey } from './changes.ts';
 
 const { key } = newApiKey({ name: 'x', environment: 'staging', plan: 'free' }, 0);
 
