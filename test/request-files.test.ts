@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { newApiKey, secretRecord } from '../src/catalog/api-key.ts';
-import { issueToken } from '../src/catalog/operator/token.ts';
+import { issueToken } from '../src/catalog/operator/access.ts';
 import { readConfig } from '../src/config.ts';
 import { type OpenedService, openService } from '../src/service.ts';
 import { OPERATOR } from './kit/operator.ts';

@@ -1,8 +1,7 @@
 import type { KeyStorage } from './api-key.ts';
 import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
-import type { SessionStorage } from './operator/session.ts';
-import type { TokenStorage } from './operator/token.ts';
+import type { SessionStorage, TokenStorage } from './operator/access.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
 import type { UsageStorage } from './usage.ts';

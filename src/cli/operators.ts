@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
+import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/access.ts';
 import { tokenJson } from '../catalog/operator/json.ts';
-import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/token.ts';
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/session.ts';
 import { systemTime, utc } from '../stdx/time.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Role } from '../../src/catalog/operator/token.ts';
+import type { Role } from '../../src/catalog/operator/access.ts';
 import { fillWithLife, type Life, pagesOf } from '../kit/console/life.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';

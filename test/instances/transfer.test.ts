@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import sql from 'sql-template-tag';
-import { issueToken } from '../../src/catalog/operator/token.ts';
+import { issueToken } from '../../src/catalog/operator/access.ts';
 import { databaseUrl } from '../../src/config.ts';
 import { DatabaseNotOpened } from '../../src/storage/engine.ts';
 import { openEngine, openStorage } from '../../src/storage/open.ts';

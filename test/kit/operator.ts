@@ -1,5 +1,5 @@
 import type { Operator } from '../../src/catalog/audit.ts';
-import { issueToken, type OperatorToken, type Role } from '../../src/catalog/operator/token.ts';
+import { issueToken, type OperatorToken, type Role } from '../../src/catalog/operator/access.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import type { Time } from '../../src/stdx/time.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { issueToken, ROLES, revokeToken } from '../../src/catalog/operator/token.ts';
+import { issueToken, ROLES, revokeToken } from '../../src/catalog/operator/access.ts';
 import { API_OPERATIONS } from '../../src/operator/api/app.ts';
 import { storeBan } from '../kit/bans.ts';
 import { apiClient, callApi, OPERATOR } from '../kit/operator.ts';

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../audit.ts';
 import { banAt, type KeyBan } from '../ban.ts';
 import type { Storage } from '../storage.ts';
 import type { UsageSum } from '../usage.ts';
-import type { OperatorToken } from './token.ts';
+import type { OperatorToken } from './access.ts';
 
 /** The JSON that commands and API print. Moments are RFC 3339 in UTC. */
 
@@ -55,19 +55,9 @@ export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
 }
 
 /** The usage of a key that may have been deleted by hand since. */
-export function usageJson({ id, name, owner, first, last, ...sum }: UsageSum) {
-  const { served, refused, clientErrors, serverErrors } = sum;
-  return {
-    id,
-    name: name ?? '',
-    owner,
-    served,
-    refused,
-    clientErrors,
-    serverErrors,
-    first: utc(first),
-    last: utc(last),
-  };
+export function usageJson({ id, name, owner, first, last, served, refused, clientErrors, serverErrors }: UsageSum) {
+  const counts = { served, refused, clientErrors, serverErrors };
+  return { id, name: name ?? '', owner, ...counts, first: utc(first), last: utc(last) };
 }
 
 /** A token of the operator API. */

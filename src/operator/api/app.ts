@@ -1,5 +1,5 @@
 import { hashSecret } from '../../catalog/api-key.ts';
-import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/token.ts';
+import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/access.ts';
 import { createApi } from '../../http/app.ts';
 import { bearerToken, usesBearer } from '../../http/authenticate.ts';
 import { refusal } from '../../http/errors.ts';

@@ -1,5 +1,5 @@
 import { type AnyErrorCode, ERROR_CODES, OPERATOR_ERROR_CODES } from '../../catalog/error.ts';
-import { TOKEN_PATTERN } from '../../catalog/operator/token.ts';
+import { TOKEN_PATTERN } from '../../catalog/operator/access.ts';
 import type { DescribedApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
 import { operationsOf, type ReferenceApi } from '../../http/docs/reference/contract.ts';

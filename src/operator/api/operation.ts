@@ -1,5 +1,5 @@
+import type { OperatorToken, Role } from '../../catalog/operator/access.ts';
 import type { ChangeContext } from '../../catalog/operator/changes.ts';
-import type { OperatorToken, Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { type Operation, operation } from '../../http/operations/operation.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';

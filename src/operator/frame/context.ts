@@ -1,8 +1,8 @@
 import type { Environment } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { ConsoleSession } from '../../catalog/operator/session.ts';
-import { includesRole, type Role } from '../../catalog/operator/token.ts';
+import type { ConsoleSession } from '../../catalog/operator/access.ts';
+import { includesRole, type Role } from '../../catalog/operator/access.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';

@@ -1,5 +1,5 @@
-import type { ConsoleSession } from '../../catalog/operator/session.ts';
-import { includesRole, type Role } from '../../catalog/operator/token.ts';
+import type { ConsoleSession } from '../../catalog/operator/access.ts';
+import { includesRole, type Role } from '../../catalog/operator/access.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';

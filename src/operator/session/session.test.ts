@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { testService } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Role } from '../../catalog/operator/token.ts';
+import type { Role } from '../../catalog/operator/access.ts';
 import { signedLogin, UnstoredSessions } from './session.ts';
 
 const SECRET = 'secret';

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { hashSecret, newId } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import type { Role } from '../../catalog/operator/access.ts';
 import {
   type ConsoleSession,
   type NewSession,
   SESSION_IDLE_SECONDS,
   type SessionStorage,
-} from '../../catalog/operator/session.ts';
-import type { Role } from '../../catalog/operator/token.ts';
+} from '../../catalog/operator/access.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';

@@ -7,7 +7,7 @@ import {
   ROLES,
   revokeToken,
   roleNamed,
-} from '../../catalog/operator/token.ts';
+} from '../../catalog/operator/access.ts';
 import { quote } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';

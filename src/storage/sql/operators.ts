@@ -4,10 +4,12 @@ import type { Operator } from '../../catalog/audit.ts';
 import {
   type ConsoleSession,
   type NewSession,
+  type OperatorToken,
+  ROLES,
   SESSION_IDLE_SECONDS,
   type SessionStorage,
-} from '../../catalog/operator/session.ts';
-import { type OperatorToken, ROLES, type TokenStorage } from '../../catalog/operator/token.ts';
+  type TokenStorage,
+} from '../../catalog/operator/access.ts';
 import { recordAudit } from './audit.ts';
 import { insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';

@@ -1,5 +1,5 @@
 import type { AuditAction, Operator } from '../../catalog/audit.ts';
-import type { Role } from '../../catalog/operator/token.ts';
+import type { Role } from '../../catalog/operator/access.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import type { PlanName } from '../../catalog/plan.ts';
 import type { Change } from '../../catalog/storage.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Role } from '../../../src/catalog/operator/token.ts';
+import type { Role } from '../../../src/catalog/operator/access.ts';
 import { offerLogin } from '../../../src/operator/session/session.ts';
 import type { TestService } from '../service.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hashSecret, type KeyPosition } from '../../../src/catalog/api-key.ts';
-import { issueToken, revokeToken } from '../../../src/catalog/operator/token.ts';
+import { issueToken, revokeToken } from '../../../src/catalog/operator/access.ts';
 import { ALL_KEYS } from '../../../src/catalog/usage.ts';
 import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';

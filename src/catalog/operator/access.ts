@@ -1,7 +1,10 @@
+import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import { checkExpiry, checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
 import { CatalogError, invalid } from '../error.ts';
 import { quote } from '../validate.ts';
+
+/** The access of operators: roles, tokens of the API, sessions of the console. */
 
 /** The roles of operators; each may also do what those before it may. */
 export const ROLES = ['viewer', 'keys', 'admin'] as const;
@@ -11,6 +14,9 @@ const TOKEN_PREFIX = 'petcat_op_';
 
 /** The form of a token of the operator API. */
 export const TOKEN_PATTERN = /^petcat_op_[0-9A-Za-z]{36}$/;
+
+/** The time that a session stays open without use. */
+export const SESSION_IDLE_SECONDS = HOUR_SECONDS;
 
 /** A token of the operator API as stored, without its secret. Moments are Unix seconds. */
 export interface OperatorToken {
@@ -84,4 +90,38 @@ export interface TokenStorage {
   list(): Promise<OperatorToken[]>;
   /** Revokes for good; a repeat keeps the first moment. Undefined if the id is unknown. */
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined>;
+}
+
+/** An open session of the console. Moments are Unix seconds. */
+export interface ConsoleSession {
+  /** Identifies the session without granting access to it. */
+  readonly id: string;
+  /** The system user who asked for the login. */
+  readonly actor: string;
+  readonly role: Role;
+  readonly openedAt: number;
+  /** The latest moment at which it may end; earlier if it is idle. */
+  readonly endsAt: number;
+  readonly lastSeenAt: number;
+}
+
+export interface NewSession {
+  readonly hash: string;
+  readonly now: number;
+  readonly endsAt: number;
+}
+
+/** The console's logins and sessions, stored by token hash, so that reading the database grants no access. */
+export interface SessionStorage {
+  /** Stores a login that opens one session until `endsAt`. */
+  offer(loginHash: string, login: { endsAt: number; actor: string; role: Role }): Promise<void>;
+  /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
+  open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
+  /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */
+  find(hash: string, now: number): Promise<ConsoleSession | undefined>;
+  touch(id: string, now: number): Promise<void>;
+  /** The open sessions, newest first. */
+  list(now: number): Promise<ConsoleSession[]>;
+  /** Ends a session by its id. False if it was not open. */
+  revoke(id: string, now: number, by: Operator): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ import {
   ROLES,
   revokeToken,
   roleNamed,
-} from './token.ts';
+} from './access.ts';
 
 const by = { actor: 'a', via: 'cli' } as const;
 
