@@ -3,8 +3,9 @@ import { stringify } from 'csv-stringify/sync';
 import type { KeyFilter, KeyPosition } from '../api-key.ts';
 import type { AuditQuery } from '../audit.ts';
 import type { Storage } from '../storage.ts';
-import type { UsageGroup } from '../usage.ts';
+import { NO_USAGE, type UsageGroup, type UsageSum } from '../usage.ts';
 import { auditJson, type KeyJson, keysJson } from './json.ts';
+import { usageRow } from './usage-rows.ts';
 
 /** Rows that are read and written before the event loop turns. */
 const ROWS_AT_ONCE = 200;
@@ -26,18 +27,13 @@ const KEY_COLUMNS = [
 ];
 const AUDIT_COLUMNS = ['at', 'actor', 'via', 'action', 'target', 'before', 'after'];
 
+const NOTHING_USED: UsageSum = { id: '', name: null, owner: null, ...NO_USAGE, first: 0, last: 0, at: 0 };
+
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** Usage by a group as CSV; that of all keys together is a series. */
-export function usageCsv(rows: readonly Row[], group: UsageGroup | 'all', isSeries = group === 'all'): string {
-  const sums = ['served', 'refused', 'clientErrors', 'serverErrors'];
-  const columns = {
-    all: sums,
-    key: ['id', 'name', 'owner', ...sums, 'first', 'last'],
-    owner: ['owner', ...sums, 'first', 'last'],
-    route: ['route', ...sums, 'first', 'last'],
-  }[group];
-  if (isSeries) columns.unshift('at');
+/** Usage by a group as CSV, with a column for each member of a row. */
+export function usageCsv(rows: readonly Row[], group: UsageGroup | 'all', isSeries: boolean): string {
+  const columns = Object.keys(usageRow(NOTHING_USED, group, isSeries ? 0 : undefined));
   return headerOf(columns) + rowsOf(rows, columns);
 }
 

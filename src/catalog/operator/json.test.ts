@@ -121,14 +121,14 @@ test('CSV has a column for each, and is read a part at a time to its end', async
   const counts = { served: 1, refused: 2, clientErrors: 3, serverErrors: 4 };
   const sums = { ...counts, first: at(1), last: at(2) };
   assert.equal(
-    usageCsv([{ ...sums, id: '@a', name: 'shop', owner: null }], 'key'),
+    usageCsv([{ ...sums, id: '@a', name: 'shop', owner: null }], 'key', false),
     `id,name,owner,served,refused,clientErrors,serverErrors,first,last\n'@a,shop,,1,2,3,4,${at(1)},${at(2)}\n`,
   );
   assert.equal(
-    usageCsv([{ ...counts, at: at(9) }], 'all'),
+    usageCsv([{ ...counts, at: at(9) }], 'all', true),
     `at,served,refused,clientErrors,serverErrors\n${at(9)},1,2,3,4\n`,
   );
   // A reader of the header finds one where there was no usage.
-  assert.equal(usageCsv([], 'owner'), 'owner,served,refused,clientErrors,serverErrors,first,last\n');
+  assert.equal(usageCsv([], 'owner', false), 'owner,served,refused,clientErrors,serverErrors,first,last\n');
   assert.equal(usageCsv([], 'route', true), 'at,route,served,refused,clientErrors,serverErrors,first,last\n');
 });

@@ -52,7 +52,7 @@ export async function usageRows(
   { steps, ...selection }: Selection,
   { behind, limit }: { behind: Place | undefined; limit: number },
 ) {
-  const rows: ReturnType<typeof rowOf>[] = [];
+  const rows: ReturnType<typeof usageRow>[] = [];
   let last: Place | undefined;
   const left = behind ? steps.filter(({ at = 0 }) => at >= behind.number) : steps;
   for (let number = 0, many = 1; number < left.length; ) {
@@ -65,7 +65,7 @@ export async function usageRows(
     const range = { period, since, until, ...series, ...ofFirst };
     const sums = await storage.usage.sums({ ...range, ...selection, limit: wanted + 1 });
     for (const sum of sums.slice(0, wanted)) {
-      rows.push(rowOf(sum, selection.group, sum.at || at));
+      rows.push(usageRow(sum, selection.group, sum.at || at));
       last = { number: sum.at || (at ?? 0), id: sum.id };
     }
     if (sums.length > wanted) return { rows, last };
@@ -80,7 +80,7 @@ export async function usageRows(
 
 /** Every row. Reads some at a time, so that requests are served in between. */
 export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> }, selection: Selection) {
-  const all: ReturnType<typeof rowOf>[] = [];
+  const all: ReturnType<typeof usageRow>[] = [];
   for (let behind: Place | undefined; ; ) {
     const { rows, last } = await usageRows(context, selection, { behind, limit: ROWS_AT_ONCE });
     all.push(...rows);
@@ -89,7 +89,8 @@ export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> },
   }
 }
 
-function rowOf(sum: UsageSum, group: Selection['group'], at: number | undefined) {
+/** A row of a report; `at` is the Unix second at which it begins in a series. */
+export function usageRow(sum: UsageSum, group: Selection['group'], at: number | undefined) {
   const { id, name, owner, first, last, ...counts } = usageJson(sum);
   const step = at !== undefined && { at: utc(at) };
   if (group === 'all') return { ...step, ...counts };
