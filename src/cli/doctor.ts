@@ -143,22 +143,17 @@ export async function examine(config: Config): Promise<Finding[]> {
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
-  const thread = new Worker(EXAMINATION, {
+  await using thread = new Worker(EXAMINATION, {
     eval: true,
     workerData: { module: shippedModule('cli/doctor.js', import.meta.url), config },
   });
   thread.unref();
   const lateness = new Error(`they took longer than ${EXAMINATION_MS_MAX / 1_000} s`);
-  const late = setTimeout(() => reject(lateness), EXAMINATION_MS_MAX).unref();
+  using _late = setTimeout(() => reject(lateness), EXAMINATION_MS_MAX).unref();
   thread.on('message', resolve);
   thread.on('error', reject);
   thread.on('exit', () => reject(new Error('they broke off')));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(late);
-    await thread.terminate();
-  }
+  return await promise;
 }
 
 function versions(): Finding {

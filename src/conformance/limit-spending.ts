@@ -184,16 +184,16 @@ function widthFor(trial: Trial, limit: number): number {
 }
 
 /** True if a window that stood still ended: its `Reset` came, another one was sent, and the count began anew. */
-function hasEnded(groups: readonly Group[], { admitted, refused }: Group): boolean {
+function hasEnded(groups: readonly Group[], { admitted }: Group): boolean {
   const before = groups.at(-1)?.admitted.at(-1);
   if (!before || isMoving(groups)) return false;
   const then = limitsOf(before.answer);
-  return [...admitted, ...refused].some((exchange) => {
-    const { reset, remaining } = limitsOf(exchange.answer);
+  return admitted.some(({ answer }) => {
+    const { reset, remaining } = limitsOf(answer);
     if (reset === undefined || then.reset === undefined || reset <= then.reset) return false;
-    const now = dateOf(exchange.answer);
+    const now = dateOf(answer);
     const isOver = now === undefined || now >= then.reset - 1;
-    return isOver && exchange.answer.status < 400 && (remaining ?? 0) > (then.remaining ?? 0);
+    return isOver && (remaining ?? 0) > (then.remaining ?? 0);
   });
 }
 
