@@ -20,9 +20,9 @@ export interface Answer {
   readonly list: Listing | undefined;
 }
 
-export interface Exchange {
+/** An answer with the request that it belongs to. */
+export interface Exchange extends Answer {
   readonly sent: Sent;
-  readonly answer: Answer;
   /** The time from request to answer. */
   readonly seconds: number;
 }
@@ -107,6 +107,11 @@ export function bodyFault(answer: Answer): string | undefined {
 /** The members of a JSON object; none for any other value. */
 export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** The members of an answer whose body is a JSON object; none for any other body. */
+export function bodyOf(answer: Answer): Readonly<Record<string, unknown>> {
+  return membersOf(jsonOf(answer));
 }
 
 /** An exchange for a report. `addressOf` completes paths. Keys still stand in it. */

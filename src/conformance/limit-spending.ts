@@ -72,7 +72,7 @@ export async function spend(trial: Trial): Promise<Spent> {
     const [refused] = group.refused;
     const isOver = countAdmitted(groups) + countUnknown(groups) > limitOf(groups) + refilledIn(groups) + BEYOND;
     const { other } = group;
-    if (other && used === 0) throw new Skipped(`the limited key is answered with ${other.answer.status}`);
+    if (other && used === 0) throw new Skipped(`the limited key is answered with ${other.status}`);
     if (refused || other || isOver) {
       return { limit: limitOf(groups), groups, volley, refused, other, isWhole, refilled: refilledIn(groups) };
     }
@@ -96,7 +96,7 @@ export async function refusals(trial: Trial): Promise<readonly [Exchange, ...Exc
 export async function waitOut(trial: Trial) {
   await trial.once(refusals);
   const refused = await askUntilRefused(trial);
-  const seconds = known(retryAfterOf(refused.answer), 'there is no Retry-After');
+  const seconds = known(retryAfterOf(refused), 'there is no Retry-After');
   await trial.wait(seconds, 'Retry-After of the limited key lasts');
   return { refused, after: await askLimited(trial), seconds };
 }
@@ -131,9 +131,9 @@ export async function ask(trial: Trial, count: number): Promise<Group> {
     }),
   );
   const answered = (await Promise.all(sent)).filter((exchange) => exchange !== undefined);
-  const refused = answered.filter(({ answer }) => answer.status === 429);
-  const admitted = answered.filter(({ answer }) => answer.status < 400);
-  const other = answered.find(({ answer }) => answer.status >= 400 && answer.status < 500 && answer.status !== 429);
+  const refused = answered.filter(({ status }) => status === 429);
+  const admitted = answered.filter(({ status }) => status < 400);
+  const other = answered.find(({ status }) => status >= 400 && status < 500 && status !== 429);
   return { admitted, refused, unknown: count - admitted.length - refused.length - (other ? 1 : 0), other };
 }
 
@@ -159,7 +159,7 @@ function limitOf(groups: readonly Group[]): number {
     if (groups.length > 5) throw new Skipped('the server fails again and again');
     return MINUTE_SECONDS;
   }
-  const limit = limitsOf(first.answer).limit ?? MINUTE_SECONDS;
+  const limit = limitsOf(first).limit ?? MINUTE_SECONDS;
   if (limit > LIMIT_MAX) throw new Skipped(`the limited key has ${limit} requests; give one of the free plan`);
   return limit;
 }
@@ -167,7 +167,7 @@ function limitOf(groups: readonly Group[]): number {
 /** True if the last two answers counted down to 1: a `Remaining` that never changes shows nothing. */
 function hasOneLeft(groups: readonly Group[]): boolean {
   const remaining = groups.slice(-2).map(({ admitted: [first, second] }) => {
-    return first && !second ? limitsOf(first.answer).remaining : undefined;
+    return first && !second ? limitsOf(first).remaining : undefined;
   });
   return remaining[0] === 2 && remaining[1] === 1;
 }
@@ -187,25 +187,25 @@ function widthFor(trial: Trial, limit: number): number {
 function hasEnded(groups: readonly Group[], { admitted }: Group): boolean {
   const before = groups.at(-1)?.admitted.at(-1);
   if (!before || isMoving(groups)) return false;
-  const then = limitsOf(before.answer);
-  return admitted.some(({ answer }) => {
-    const { reset, remaining } = limitsOf(answer);
+  const then = limitsOf(before);
+  return admitted.some((exchange) => {
+    const { reset, remaining } = limitsOf(exchange);
     if (reset === undefined || then.reset === undefined || reset <= then.reset) return false;
-    const now = dateOf(answer);
+    const now = dateOf(exchange);
     const isOver = now === undefined || now >= then.reset - 1;
     return isOver && (remaining ?? 0) > (then.remaining ?? 0);
   });
 }
 
 function isMoving(groups: readonly Group[]): boolean {
-  return new Set(groups.flatMap(({ admitted }) => admitted).map(({ answer }) => limitsOf(answer).reset)).size > 1;
+  return new Set(groups.flatMap(({ admitted }) => admitted).map((exchange) => limitsOf(exchange).reset)).size > 1;
 }
 
 /** By the server's clock, plus a second, as a date has no fractions; without a date by the referee's clock. */
 function refilledIn(groups: readonly Group[]): number {
   if (!isMoving(groups)) return 0;
   const all = groups.flatMap(({ admitted, refused }) => [...admitted, ...refused]);
-  const dates = all.map(({ answer }) => dateOf(answer)).filter((date) => date !== undefined);
+  const dates = all.map(dateOf).filter((date) => date !== undefined);
   const seconds =
     dates.length > 0 ? Math.max(...dates) - Math.min(...dates) : all.reduce((sum, each) => sum + each.seconds, 0);
   return Math.ceil((limitOf(groups) * (seconds + 1)) / MINUTE_SECONDS);

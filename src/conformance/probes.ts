@@ -1,4 +1,4 @@
-import { type Exchange, jsonOf, limitsOf, membersOf, Skipped } from './exchange.ts';
+import { bodyOf, type Exchange, limitsOf, Skipped } from './exchange.ts';
 import type { Category, Listing } from './list-reader.ts';
 import { creating, type Trial } from './trial.ts';
 
@@ -75,8 +75,7 @@ export const badJson = (trial: Trial) =>
 
 /** The answer to a list that the client has already. Skipped if lists have no `ETag`. */
 export async function notModified(trial: Trial): Promise<Exchange> {
-  const { answer } = await trial.send();
-  const etag = answer.headers.get('etag');
+  const etag = (await trial.send()).headers.get('etag');
   if (etag === undefined) throw new Skipped('the list has no ETag');
   return trial.send({ headers: { 'if-none-match': etag } });
 }
@@ -84,7 +83,7 @@ export async function notModified(trial: Trial): Promise<Exchange> {
 /** Creates several categories at once, so many that the list has more than 20; `before` is the list before. */
 export async function createCrowd(trial: Trial) {
   const before = await trial.send();
-  const count = Math.max(CREATED_MIN, LISTED_MIN - (before.answer.list?.count ?? 0));
+  const count = Math.max(CREATED_MIN, LISTED_MIN - (before.list?.count ?? 0));
   const creates = Array.from({ length: count }, (_, index) => {
     const name = trial.newName();
     const body = index % 2 === 0 ? { name } : { name, description: `The description of ${name}` };
@@ -113,7 +112,7 @@ export const FIRST_PROBES: readonly ((trial: Trial) => Promise<unknown>)[] = [
 
 /** The list in an answer. Skipped if it is none, which is the matter of `list.200-array`. */
 export function listOf(exchange: Exchange): Listing {
-  const { list: listing, status } = exchange.answer;
+  const { list: listing, status } = exchange;
   if (listing === undefined) throw new Skipped(`a list was answered with ${status}`);
   if (listing.fault !== undefined) throw new Skipped(`${listing.fault}, which list.200-array judges`);
   return listing;
@@ -121,16 +120,16 @@ export function listOf(exchange: Exchange): Listing {
 
 /** The category of a create. Skipped if there is none, which is the matter of another rule. */
 export function createdOf(exchange: Exchange): Category {
-  const category = membersOf(jsonOf(exchange.answer));
-  if (exchange.answer.status >= 300 || category.id === undefined) {
-    throw new Skipped(`a create was answered with ${exchange.answer.status} and no category`);
+  const category = bodyOf(exchange);
+  if (exchange.status >= 300 || category.id === undefined) {
+    throw new Skipped(`a create was answered with ${exchange.status} and no category`);
   }
   return category;
 }
 
 /** The `X-RateLimit-Reset` of an answer. Skipped unless it is a Unix time in seconds. */
-export function resetOf({ answer }: Exchange): number {
-  const { reset } = limitsOf(answer);
+export function resetOf(exchange: Exchange): number {
+  const { reset } = limitsOf(exchange);
   if (reset === undefined || !isUnixTime(reset)) throw new Skipped('X-RateLimit-Reset is no Unix time');
   return reset;
 }

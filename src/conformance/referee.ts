@@ -162,7 +162,10 @@ class Judging {
       return [{}];
     } catch (error) {
       if (error instanceof Skipped) return [skipped(printable(error.message))];
-      if (error instanceof Broken) return [this.#failed(error.message, error.exchanges), error];
+      if (error instanceof Broken) {
+        const exchanges = error.exchanges.map((exchange) => this.#shown(exchange.sent, exchange));
+        return [this.#failed(error.message, exchanges), error];
+      }
       if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
       this.failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
       return [skipped(this.failure)];
@@ -182,15 +185,16 @@ class Judging {
       this.failure = `the server no longer answers: ${printable((again as Error).message)}`;
       return skipped(this.failure);
     }
-    return this.#failed(seen, [{ sent: error.sent }]);
+    return this.#failed(seen, [this.#shown(error.sent)]);
   }
 
-  #failed(seen: string, exchanges: readonly { sent: Sent; answer?: Answer }[]): Partial<Verdict> {
-    const masked = exchanges.map(({ sent, answer }): Shown => {
-      const { request, response, curl } = shown(sent, answer, (path) => this.#trial.client.addressOf(path));
-      return { request: this.#masked(request), response: this.#masked(response), curl: this.#asCommand(curl) };
-    });
-    return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges: masked };
+  #failed(seen: string, exchanges: readonly Shown[]): Partial<Verdict> {
+    return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges };
+  }
+
+  #shown(sent: Sent, answer?: Answer): Shown {
+    const { request, response, curl } = shown(sent, answer, (path) => this.#trial.client.addressOf(path));
+    return { request: this.#masked(request), response: this.#masked(response), curl: this.#asCommand(curl) };
   }
 
   #masked(text: string): string {

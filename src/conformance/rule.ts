@@ -62,7 +62,7 @@ export function expect(holds: boolean, seen: string, ...exchanges: readonly Exch
 
 /** Throws `Broken` unless the answer has this status. */
 export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): void {
-  const { status } = exchange.answer;
+  const { status } = exchange;
   expect(wanted.includes(status), `the status is ${status}, not ${wanted.join(' or ')}`, exchange);
 }
 
@@ -72,6 +72,11 @@ export function given<T>(
   judge: (found: T, trial: Trial) => Promise<void> | void,
 ): Rule['judge'] {
   return async (trial) => judge(await trial.once(probe), trial);
+}
+
+/** Throws `Broken` unless the answer is a success: that it is 201, and not another one, is a rule of its own. */
+export function expectSuccess(exchange: Exchange): void {
+  expect(exchange.status < 300, `the status is ${exchange.status}`, exchange);
 }
 
 /** Judges every answer to probes, and to requests of the rule itself. */

@@ -65,7 +65,7 @@ describe('a request is sent again after what may pass:', () => {
     test(name, async () => {
       const made = trialOf(said);
       const answer = await made.trial.send().then(
-        (exchange) => exchange.answer.status,
+        (exchange) => exchange.status,
         (error: Error) => error.message,
       );
       assert.deepEqual([answer, made.waits], [result, waits]);
@@ -79,7 +79,7 @@ test('a refusal of a request without a valid key makes no other wait', async () 
     message: 'a request without a valid key is over its limit',
   });
   assert.deepEqual(waits, Array(4).fill('3 a request without a valid key is over its limit'));
-  assert.equal((await trial.send()).answer.status, 200);
+  assert.equal((await trial.send()).status, 200);
 });
 
 test('while the key is over its limit nothing is sent with it, raw bytes neither', async () => {
@@ -91,7 +91,7 @@ test('while the key is over its limit nothing is sent with it, raw bytes neither
     { message },
   );
   assert.deepEqual([asked(), timeouts.length], [1, 1]);
-  assert.equal((await trial.send({ authorization: undefined })).answer.status, 200);
+  assert.equal((await trial.send({ authorization: undefined })).status, 200);
 });
 
 test('every request and every wait ends with the time of the run', async () => {
@@ -146,7 +146,7 @@ test('answers to the valid keys are remembered, 1,000 of them and 2,000 characte
   await trial.send();
   for (const authorization of [undefined, 'Bearer o', 'k', 'Bearer l']) await trial.send({ authorization });
   assert.deepEqual(
-    trial.answered.map(({ sent, answer }) => [sent.headers.authorization, answer.body.length]),
+    trial.answered.map(({ sent, body }) => [sent.headers.authorization, body.length]),
     [['Bearer l', 2_000]],
   );
   for (let i = 0; i < 1_000; i += 1) await trial.send();
@@ -172,7 +172,7 @@ test('probes at once have connections of their own, and one that failed is run a
   const { trial, alone } = trialOf(['LATE', 200]);
   const probe = () => trial.send();
   await trial.atOnce([probe]);
-  for (let times = 0; times < 2; times += 1) assert.equal((await trial.once(probe)).answer.status, 200);
+  for (let times = 0; times < 2; times += 1) assert.equal((await trial.once(probe)).status, 200);
   assert.deepEqual(alone, [true, false]);
 });
 

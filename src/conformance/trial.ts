@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Sending } from './client.ts';
-import { type Exchange, jsonOf, membersOf, NoAnswer, retryAfterOf, type Sent, Skipped } from './exchange.ts';
+import { bodyOf, type Exchange, membersOf, NoAnswer, retryAfterOf, type Sent, Skipped } from './exchange.ts';
 import { parseJson } from './list-reader.ts';
 
 const CREATES_MAX = 40;
@@ -144,9 +144,9 @@ export class Trial {
       const exchange = await this.sendOnce(wanted, { isAlone }).catch((error: unknown) => {
         if (!(error instanceof NoAnswer) || error.code === 'LATE' || tries === RETRIES_MAX) throw error;
       });
-      const status = exchange?.answer.status ?? 0;
+      const status = exchange?.status ?? 0;
       if (exchange && status !== 429 && (!MAY_PASS.has(status) || tries === RETRIES_MAX)) return exchange;
-      const seconds = exchange && retryAfterOf(exchange.answer);
+      const seconds = exchange && retryAfterOf(exchange);
       if (status !== 429) await this.wait(seconds ?? RETRY_SECONDS, 'the server is busy');
       else if (tries === RETRIES_MAX || seconds === undefined) throw new Skipped(`${who(usesKey)} over its limit`);
       else {
@@ -186,7 +186,7 @@ export class Trial {
     });
     const seconds = this.#pace.now() - startedAt;
     if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
-    const exchange = { sent, answer, seconds };
+    const exchange = { ...answer, sent, seconds };
     if (mayCreate && isRefused(exchange)) this.#creates -= 1;
     if (answer.status !== 401 && this.#isValidKey(authorization)) this.#remember(exchange);
     return exchange;
@@ -221,10 +221,9 @@ export class Trial {
 
   #remember(exchange: Exchange): void {
     if (this.answered.length >= REMEMBERED_MAX) return;
-    const { sent, answer, seconds } = exchange;
     // A slice would hold the whole text.
-    const body = Buffer.from(answer.body.slice(0, REMEMBERED_BODY_CHARACTERS)).toString();
-    this.answered.push({ sent, answer: { ...answer, body, list: undefined }, seconds });
+    const body = Buffer.from(exchange.body.slice(0, REMEMBERED_BODY_CHARACTERS)).toString();
+    this.answered.push({ ...exchange, body, list: undefined });
   }
 
   #over(): Skipped {
@@ -252,7 +251,8 @@ function who(usesKey: boolean): string {
 }
 
 /** A failure of the server may have created, if the body was valid. */
-function isRefused({ sent, answer }: Exchange): boolean {
-  if (answer.status >= 500) return typeof membersOf(parseJson(sent.body ?? '')).name !== 'string';
-  return answer.status >= 300 || membersOf(jsonOf(answer)).id === undefined;
+function isRefused(exchange: Exchange): boolean {
+  const { status, sent } = exchange;
+  if (status >= 500) return typeof membersOf(parseJson(sent.body ?? '')).name !== 'string';
+  return status >= 300 || bodyOf(exchange).id === undefined;
 }

@@ -1,6 +1,6 @@
 import { type Answer, type Exchange, Skipped } from '../exchange.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, known, ours, published, type RuleTable, statuses } from '../rule.ts';
+import { expect, expectStatus, expectSuccess, known, ours, published, type RuleTable, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */
@@ -26,8 +26,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('RFC 9110, section 11.1', 'The scheme is case-insensitive, and one or more spaces follow it (RFC 9110).'),
     expected: '200 for `bEARER   KEY`',
     async judge(trial) {
-      const exchange = await trial.send({ headers: { authorization: `bEARER   ${trial.options.key}` } });
-      expect(exchange.answer.status < 300, `the status is ${exchange.answer.status}`, exchange);
+      expectSuccess(await trial.send({ headers: { authorization: `bEARER   ${trial.options.key}` } }));
     },
   },
   'auth.bearer-only': {
@@ -62,7 +61,7 @@ export const AUTHENTICATION: RuleTable = {
     expected: 'the same headers and body for an unknown key and for one that is no key at all',
     async judge(trial) {
       const [unknown, malformed] = await alike(trial, 'x');
-      expect(lasting(unknown.answer) === lasting(malformed.answer), 'the two differ', unknown, malformed);
+      expect(lasting(unknown) === lasting(malformed), 'the two differ', unknown, malformed);
     },
   },
   'auth.401-again': {
@@ -81,7 +80,7 @@ export const AUTHENTICATION: RuleTable = {
       const other = known(trial.options.otherEnvironmentKey, 'no --other-environment-key');
       const [unknown, exchange] = await alike(trial, other);
       expectStatus(exchange, 401);
-      expect(lasting(unknown.answer) === lasting(exchange.answer), 'the two differ', unknown, exchange);
+      expect(lasting(unknown) === lasting(exchange), 'the two differ', unknown, exchange);
     },
   },
 };
@@ -97,9 +96,9 @@ async function firstOf(trial: Trial, probe: (trial: Trial) => Promise<readonly E
   return known(first, 'there was no answer');
 }
 
-function challengeOf({ answer }: Exchange): string {
-  if (answer.status !== 401) throw new Skipped(`the status is ${answer.status}`);
-  return answer.headers.get('www-authenticate') ?? '';
+function challengeOf({ status, headers }: Exchange): string {
+  if (status !== 401) throw new Skipped(`the status is ${status}`);
+  return headers.get('www-authenticate') ?? '';
 }
 
 /** The part that two answers must have in common, as a text. */

@@ -1,4 +1,4 @@
-import { type Exchange, jsonOf, membersOf, Skipped } from '../exchange.ts';
+import { bodyOf, type Exchange, membersOf, Skipped } from '../exchange.ts';
 import { type Category, isInt64, type Listing } from '../list-reader.ts';
 import {
   badJson,
@@ -18,7 +18,18 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { answersTo, each, expect, expectStatus, given, ours, published, type RuleTable, statuses } from '../rule.ts';
+import {
+  answersTo,
+  each,
+  expect,
+  expectStatus,
+  expectSuccess,
+  given,
+  ours,
+  published,
+  type RuleTable,
+  statuses,
+} from '../rule.ts';
 import { creating } from '../trial.ts';
 
 const LISTED = published(
@@ -43,7 +54,7 @@ export const CATEGORIES: RuleTable = {
     expected: '200 with a JSON array of objects that have a name',
     judge: each([list], (listed) => {
       expectStatus(listed, 200);
-      const fault = listed.answer.list?.fault;
+      const fault = listed.list?.fault;
       expect(fault === undefined, fault ?? '', listed);
     }),
   },
@@ -55,7 +66,7 @@ export const CATEGORIES: RuleTable = {
     expected: '201 with a category that has an id',
     judge: each([create], (created) => {
       expectStatus(created, 201);
-      expect(membersOf(jsonOf(created.answer)).id !== undefined, 'the body has no id', created);
+      expect(bodyOf(created).id !== undefined, 'the body has no id', created);
     }),
   },
   'create.id-integer': {
@@ -70,11 +81,11 @@ export const CATEGORIES: RuleTable = {
     ...published('Category', 'A Category has every field of NewCategory.'),
     expected: 'name and description as they were sent',
     judge: given(createDescribed, async (created, trial) => {
-      expectCreated(created);
+      expectSuccess(created);
       expectEchoed(created, 'the name differs', 'the description differs');
       const unicode = await trial.once(createUnicode);
       // A server may refuse letters of its choice, but not change them.
-      if (unicode.answer.status >= 300) return;
+      if (unicode.status >= 300) return;
       expectEchoed(unicode, 'letters that are not ASCII differ', 'quotes or angle brackets differ');
     }),
   },
@@ -91,7 +102,7 @@ export const CATEGORIES: RuleTable = {
     ...CATEGORY,
     expected: `another id than that of the body, ${CLIENTS_ID}`,
     judge: each([createWithId], (created) => {
-      if (created.answer.status === 400) return;
+      if (created.status === 400) return;
       expect(`${createdOf(created).id}` !== `${CLIENTS_ID}`, "the client's id was taken", created);
     }),
   },
@@ -105,7 +116,7 @@ export const CATEGORIES: RuleTable = {
       const answers = await answersTo(trial, [withoutKey, withUnknownKey, invalidValues, badJson]);
       const names = new Set(listOf(await trial.send()).items.map(({ name }) => name));
       for (const exchange of answers) {
-        const { status } = exchange.answer;
+        const { status } = exchange;
         if (exchange.sent.method !== 'POST' || (status !== 400 && status !== 401)) continue;
         const sent = /"name":"([^"]+)"/.exec(exchange.sent.body ?? '')?.[1];
         expect(!names.has(sent), `a create was answered with ${status} and is in the list`, exchange);
@@ -133,7 +144,7 @@ export const CATEGORIES: RuleTable = {
     ),
     expected: '201 with id and name alone',
     judge: given(createWithId, async (created, trial) => {
-      expectCreated(created);
+      expectSuccess(created);
       // A description of null is another rule's matter.
       const members = Object.keys(createdOf(created)).filter((name) => name !== 'description');
       expect(members.sort().join() === 'id,name', 'a create answers with other members', created);
@@ -158,7 +169,7 @@ export const CATEGORIES: RuleTable = {
       const name = trial.newName();
       const sent = { name: name + '🐕'.repeat(255 - name.length), description: '\t\r\n🐕'.repeat(500) };
       const created = await trial.post(sent);
-      expectCreated(created);
+      expectSuccess(created);
       const { name: echoed, description } = createdOf(created);
       expect(echoed === sent.name, 'the name differs', created);
       // One that is dropped is another rule's matter.
@@ -170,7 +181,7 @@ export const CATEGORIES: RuleTable = {
     expected: '201 with another id',
     judge: given(create, async (first, trial) => {
       const second = await trial.post(first.sent.body ?? '');
-      expectCreated(second);
+      expectSuccess(second);
       expect(createdOf(second).id !== createdOf(first).id, 'the ids are the same', first, second);
     }),
   },
@@ -179,7 +190,7 @@ export const CATEGORIES: RuleTable = {
     expected: 'a Location at which the category is, under the base address',
     judge: given(create, async (created, trial) => {
       const { id } = createdOf(created);
-      const location = created.answer.headers.get('location') ?? '';
+      const location = created.headers.get('location') ?? '';
       const wanted = trial.client.addressOf(`/categories/${id}`);
       expect(
         wanted.endsWith(location) && location.endsWith(`/v1/categories/${id}`),
@@ -188,7 +199,7 @@ export const CATEGORIES: RuleTable = {
       );
       const read = await trial.send({ path: `/categories/${id}` });
       expectStatus(read, 200);
-      expect(asText(membersOf(jsonOf(read.answer))) === asText(createdOf(created)), 'the category differs', read);
+      expect(asText(bodyOf(read)) === asText(createdOf(created)), 'the category differs', read);
     }),
   },
   'list.ascending': {
@@ -207,7 +218,7 @@ export const CATEGORIES: RuleTable = {
       const seen = new Map<unknown, Exchange>();
       const { ids } = listOf(before);
       for (const created of creates) {
-        expect(created.answer.status !== 400, 'a valid body is refused', created);
+        expect(created.status !== 400, 'a valid body is refused', created);
         const { id } = createdOf(created);
         const twin = seen.get(id) ?? (ids.has(id as number) ? before : undefined);
         if (twin) expect(false, `the id ${id} was given twice`, twin, created);
@@ -293,11 +304,6 @@ function expectEchoed(created: Exchange, nameDiffers: string, descriptionDiffers
   const sent = JSON.parse(created.sent.body ?? '');
   expect(name === sent.name, nameDiffers, created);
   expect(description === sent.description, descriptionDiffers, created);
-}
-
-/** That it is 201, and not another success, is a rule of its own. */
-function expectCreated(exchange: Exchange): void {
-  expect(exchange.answer.status < 300, `the status is ${exchange.answer.status}`, exchange);
 }
 
 function expectNone(oddity: keyof Listing['odd'], listed: Exchange, seen: string): void {

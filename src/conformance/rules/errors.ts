@@ -1,4 +1,4 @@
-import { bodyFault, type Exchange, jsonOf, membersOf, NoAnswer } from '../exchange.ts';
+import { bodyFault, bodyOf, type Exchange, NoAnswer } from '../exchange.ts';
 import {
   badJson,
   create,
@@ -20,9 +20,9 @@ export const ERRORS: RuleTable = {
     ...published('Errors', 'All error bodies use the Error shape (code, message, status).'),
     expected: 'a JSON object with code, message and status in every error body',
     judge: each([errors], (exchange) => {
-      const fault = bodyFault(exchange.answer);
+      const fault = bodyFault(exchange);
       expect(fault === undefined, fault ?? '', exchange);
-      const { code, message, status } = membersOf(jsonOf(exchange.answer));
+      const { code, message, status } = bodyOf(exchange);
       expect(typeof code === 'string', 'the body of an error has no code, or one that is no string', exchange);
       expect(typeof message === 'string', 'the body of an error has no message, or one that is no string', exchange);
       expect(status !== undefined, 'the body of an error has no status', exchange);
@@ -32,7 +32,7 @@ export const ERRORS: RuleTable = {
     ...published('Error', 'Error: status, integer.'),
     expected: 'a status that is a JSON integer',
     judge: each([errors], (exchange) => {
-      const { status = 0 } = membersOf(jsonOf(exchange.answer));
+      const { status = 0 } = bodyOf(exchange);
       expect(Number.isInteger(status), 'the status in a body is no integer', exchange);
     }),
   },
@@ -40,19 +40,15 @@ export const ERRORS: RuleTable = {
     ...published('Errors', 'The status field equals the HTTP status code of the response.'),
     expected: 'the same status in the body as in the status line',
     judge: each([errors], (exchange) => {
-      const { status = exchange.answer.status } = membersOf(jsonOf(exchange.answer));
-      expect(
-        Number(status) === exchange.answer.status,
-        `the body of a ${exchange.answer.status} says ${status}`,
-        exchange,
-      );
+      const { status = exchange.status } = bodyOf(exchange);
+      expect(Number(status) === exchange.status, `the body of a ${exchange.status} says ${status}`, exchange);
     }),
   },
   'errors.three-members': {
     ...ours('wire.md, Errors', 'Every error body is exactly code, message and status; no other member.'),
     expected: 'no fourth member',
     judge: each([errors], (exchange) => {
-      const { code: _, message: __, status: ___, ...more } = membersOf(jsonOf(exchange.answer));
+      const { code: _, message: __, status: ___, ...more } = bodyOf(exchange);
       expect(Object.keys(more).length === 0, `there is also ${Object.keys(more)}`, exchange);
     }),
   },
@@ -60,7 +56,7 @@ export const ERRORS: RuleTable = {
     ...published('Endpoints', 'Request and response bodies are application/json.'),
     expected: 'Content-Type: application/json on 200, 201, 400 and 401',
     judge: each([withoutKey, list, create, withNumberAsName], (exchange) => {
-      const type = exchange.answer.headers.get('content-type') ?? 'missing';
+      const type = exchange.headers.get('content-type') ?? 'missing';
       expect(/^application\/json *(;|$)/i.test(type), `Content-Type is ${type}`, exchange);
     }),
   },
@@ -77,7 +73,7 @@ export const ERRORS: RuleTable = {
     expected: '405 with Allow: GET, HEAD, OPTIONS, POST for PATCH /categories',
     judge: each([unknownMethod], (exchange) => {
       expectStatus(exchange, 405);
-      const allowed = (exchange.answer.headers.get('allow') ?? 'nothing').split(/, */).sort().join();
+      const allowed = (exchange.headers.get('allow') ?? 'nothing').split(/, */).sort().join();
       expect(allowed === 'GET,HEAD,OPTIONS,POST', `Allow names ${allowed}`, exchange);
     }),
   },
@@ -89,7 +85,7 @@ export const ERRORS: RuleTable = {
     expected: 'for QUERY, PROPFIND and CONFORM on /categories: 405 with Allow, or 501',
     judge: each([{ method: 'QUERY' }, { method: 'PROPFIND' }, { method: 'CONFORM' }], (exchange) => {
       expectStatus(exchange, 405, 501);
-      const isAllowed = exchange.answer.status === 501 || exchange.answer.headers.has('allow');
+      const isAllowed = exchange.status === 501 || exchange.headers.has('allow');
       expect(isAllowed, 'Allow is missing', exchange);
     }),
   },
@@ -102,8 +98,8 @@ export const ERRORS: RuleTable = {
     ...ours('wire.md, Errors', 'The set of codes is closed.'),
     expected: 'missing_api_key, invalid_api_key, validation_failed, not_found, method_not_allowed, …',
     judge: each([errors], (exchange) => {
-      const { code } = membersOf(jsonOf(exchange.answer));
-      const wanted = CODES[exchange.answer.status];
+      const { code } = bodyOf(exchange);
+      const wanted = CODES[exchange.status];
       if (wanted && typeof code === 'string') expect(wanted.includes(`${code}`), `the code is ${code}`, exchange);
     }),
   },
@@ -127,5 +123,5 @@ async function errors(trial: Trial): Promise<readonly Exchange[]> {
     });
     if (exchange) provoked.push(exchange);
   }
-  return provoked.filter(({ answer }) => answer.status >= 400);
+  return provoked.filter(({ status }) => status >= 400);
 }

@@ -18,7 +18,7 @@ export const HTTP: RuleTable = {
         const statuses = await trial.sendRaw(compose);
         const sent: Exchange['sent'] = { method: 'GET', path: name, headers: {}, body: undefined };
         const answer = { status: statuses[0] ?? 0, headers: new Map(), body: '', isCut: false, list: undefined };
-        const exchange = { sent, answer, seconds: 0 };
+        const exchange = { ...answer, sent, seconds: 0 };
         if (statuses.length === 0) throw new Skipped(`there was no answer to ${name}`);
         expect(statuses.length <= answers, `${name}: ${statuses.length} answers, ${statuses.join(', ')}`, exchange);
       }
@@ -28,12 +28,12 @@ export const HTTP: RuleTable = {
     ...ours('RFC 9110, section 13.1.2; wire.md, Categories', 'Strong ETag on the whole list; If-None-Match gives 304.'),
     expected: '304 for the ETag of the list, another ETag after a create, and 200 for one that never was',
     judge: given(list, async (listed, trial) => {
-      expect(/^"[^"]+"$/.test(listed.answer.headers.get('etag') ?? ''), 'the list has no strong ETag', listed);
+      expect(/^"[^"]+"$/.test(listed.headers.get('etag') ?? ''), 'the list has no strong ETag', listed);
       const before = await trial.send();
       expectStatus(await trial.once(notModified), 304);
       createdOf(await create(trial));
       const after = await trial.send();
-      const isOther = before.answer.headers.get('etag') !== after.answer.headers.get('etag');
+      const isOther = before.headers.get('etag') !== after.headers.get('etag');
       expect(isOther, 'the ETag of the list is the same after a create', before, after);
       expectStatus(await trial.send({ headers: { 'if-none-match': '"another"' } }), 200);
     }),
@@ -60,7 +60,7 @@ export const HTTP: RuleTable = {
       for (let pages = 0; path !== undefined && pages < PAGES_MAX; pages += 1) {
         const page: Exchange = await trial.send({ path });
         expectStatus(page, 200);
-        const items = jsonOf(page.answer);
+        const items = jsonOf(page);
         expect(Array.isArray(items), 'a page is no array', page);
         expect(items.length <= limit, `a page of ${limit} has ${items.length}`, page);
         const own = items.map((item) => membersOf(item).id);
@@ -84,7 +84,7 @@ export const HTTP: RuleTable = {
     async judge(trial) {
       const idOf = async (sent: string) => {
         const exchange = await trial.send({ path: '/rate_limit', headers: { 'x-request-id': sent } });
-        return { exchange, id: exchange.answer.headers.get('x-request-id') ?? '' };
+        return { exchange, id: exchange.headers.get('x-request-id') ?? '' };
       };
       const kept = await idOf('conformance.A-1_');
       expect(kept.id === 'conformance.A-1_', `the id is ${kept.id}`, kept.exchange);
@@ -104,7 +104,7 @@ export const HTTP: RuleTable = {
       const first = await trial.post(body, headers);
       const second = await trial.post(body, headers);
       expect(createdOf(first).id === createdOf(second).id, 'it was created twice', first, second);
-      const isReplay = second.answer.headers.get('idempotency-replayed') === 'true';
+      const isReplay = second.headers.get('idempotency-replayed') === 'true';
       expect(isReplay, 'Idempotency-Replayed is missing', first, second);
       expectStatus(await trial.post({ name: trial.newName() }, headers), 422);
     },
@@ -113,7 +113,7 @@ export const HTTP: RuleTable = {
     ...ours('wire.md, Headers', 'Cache-Control: private, no-cache where there is an ETag, otherwise no-store.'),
     expected: 'private, no-cache for what has an ETag, no-store for the rest; nosniff for both',
     judge: each([list, create, unknownPath], (exchange) => {
-      const { headers } = exchange.answer;
+      const { headers } = exchange;
       const wanted = headers.get('etag') === undefined ? 'no-store' : 'private, no-cache';
       expect(headers.get('cache-control') === wanted, `Cache-Control is not ${wanted}`, exchange);
       expect(headers.get('x-content-type-options') === 'nosniff', 'nosniff is missing', exchange);
@@ -135,11 +135,11 @@ export const HTTP: RuleTable = {
     ...ours('wire.md, Pages', 'Every single resource has a strong ETag, sent by its GET and by the 201 that made it.'),
     expected: 'a strong ETag on a create, and the same one on a GET of its category',
     judge: given(create, async (made, trial) => {
-      const etag = made.answer.headers.get('etag') ?? '';
+      const etag = made.headers.get('etag') ?? '';
       expect(/^"[^"]+"$/.test(etag), 'the create has no strong ETag', made);
       const read = await trial.send({ path: `/categories/${createdOf(made).id}` });
-      if (read.answer.status >= 400) throw new Skipped('the category cannot be read');
-      expect(read.answer.headers.get('etag') === etag, 'the ETag of a GET is another', made, read);
+      if (read.status >= 400) throw new Skipped('the category cannot be read');
+      expect(read.headers.get('etag') === etag, 'the ETag of a GET is another', made, read);
     }),
   },
   'http.if-match': {
@@ -153,14 +153,14 @@ export const HTTP: RuleTable = {
       const pet = { ...creating({ name: trial.newName(), categoryId }), path: '/pets' };
       const { id } = createdOf(await trial.send(pet));
       const path = `/pets/${id}`;
-      const { answer } = await trial.send({ path });
+      const read = await trial.send({ path });
       const change = (etag: string) => ({
         ...creating({ status: 'pending' }, { 'if-match': etag }),
         method: 'PATCH',
         path,
       });
       expectStatus(await trial.send(change('"another"')), 412);
-      expectStatus(await trial.send(change(answer.headers.get('etag') ?? '')), 200);
+      expectStatus(await trial.send(change(read.headers.get('etag') ?? '')), 200);
     },
   },
   'deprecation.headers': {
@@ -170,7 +170,7 @@ export const HTTP: RuleTable = {
     ),
     expected: 'Deprecation (RFC 9745), Sunset (RFC 8594) and a Link to the successor on GET /pets/{petId}',
     judge: each([{ path: '/pets/1' }], (exchange) => {
-      const { headers } = exchange.answer;
+      const { headers } = exchange;
       expect(/^@\d+$/.test(headers.get('deprecation') ?? ''), 'there is no Deprecation', exchange);
       const [deprecation, sunset] = [Number(headers.get('deprecation')?.slice(1)), momentOf(headers.get('sunset'))];
       expect(sunset !== undefined, 'there is no Sunset, or no IMF-fixdate in it', exchange);
@@ -208,7 +208,7 @@ const SMUGGLED: readonly {
 
 /** The path of the next page; undefined on the last. Throws `Broken` for a link that leads out of the interface. */
 function nextOf(trial: Trial, page: Exchange): string | undefined {
-  const target = /<([^<>]*)>; *rel="?next"?/.exec(page.answer.headers.get('link') ?? '')?.[1];
+  const target = /<([^<>]*)>; *rel="?next"?/.exec(page.headers.get('link') ?? '')?.[1];
   if (target === undefined) return undefined;
   const base = trial.client.addressOf('');
   const address = URL.parse(target, trial.client.addressOf(page.sent.path))?.href ?? '';

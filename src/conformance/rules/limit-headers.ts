@@ -64,8 +64,8 @@ export const LIMIT_HEADERS: RuleTable = {
             throw isOptional && error instanceof NoAnswer ? new Skipped(error.message) : error;
           });
           const [first] = exchanges;
-          const isOther = isOptional && first && `${first.answer.status}` !== on && JUDGED.has(first.answer.status);
-          if (isOther) throw new Skipped(`the answer is a ${first.answer.status}, which is judged elsewhere`);
+          const isOther = isOptional && first && `${first.status}` !== on && JUDGED.has(first.status);
+          if (isOther) throw new Skipped(`the answer is a ${first.status}, which is judged elsewhere`);
           for (const exchange of exchanges) expectLimits(exchange);
         },
       },
@@ -78,12 +78,12 @@ export const LIMIT_HEADERS: RuleTable = {
     ),
     expected: '0, 0 and the present second, and no RateLimit',
     judge: each([withoutKey, withUnknownKey], (exchange) => {
-      if (exchange.answer.status !== 401) return;
+      if (exchange.status !== 401) return;
       const { limit, remaining, reset, now } = wholeLimitsOf(exchange);
       expect(limit === 0, `without a key, Limit is ${limit}`, exchange);
       expect(remaining === 0, `without a key, Remaining is ${remaining}`, exchange);
       expect(Math.abs(reset - now) <= SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
-      expect(!exchange.answer.headers.has('ratelimit'), 'there is a RateLimit', exchange);
+      expect(!exchange.headers.has('ratelimit'), 'there is a RateLimit', exchange);
     }),
   },
   'limits.every-operation': {
@@ -97,7 +97,7 @@ export const LIMIT_HEADERS: RuleTable = {
         await trial.send({ path: '/conformance-nothing-is-here' }),
         await trial.send({ path: '/rate_limit' }),
       ];
-      const limits = exchanges.map(({ answer }) => limitsOf(answer));
+      const limits = exchanges.map(limitsOf);
       if (limits.some(({ remaining }) => remaining === undefined)) throw new Skipped('a header is missing');
       if (new Set(limits.map(({ reset }) => reset)).size > 1) throw new Skipped('the window ended meanwhile');
       for (const [index, name] of ['a create', 'a 400', 'a 404', 'getRateLimit'].entries()) {
@@ -114,7 +114,7 @@ export const LIMIT_HEADERS: RuleTable = {
     ),
     expected: 'RateLimit-Policy and RateLimit with the windows minute and day; the smaller r and its q and t are told',
     judge: each([list, create, unknownPath], (exchange) => {
-      const { headers } = exchange.answer;
+      const { headers } = exchange;
       const { limit, remaining, reset, now } = wholeLimitsOf(exchange);
       const policy = /^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$/.exec(headers.get('ratelimit-policy') ?? '');
       expect(policy !== null, 'the RateLimit-Policy is another', exchange);
@@ -140,7 +140,7 @@ export const ALL_LIMIT_HEADERS: RuleTable = {
     place: 'looks-back',
     judge(trial) {
       requireAdmitted(trial);
-      const others = trial.answered.filter(({ sent, answer: { status } }) => {
+      const others = trial.answered.filter(({ sent, status }) => {
         return sent.method !== 'OPTIONS' && !JUDGED.has(status) && !GATEWAYS.has(status);
       });
       for (const exchange of others) expectLimits(exchange);
@@ -162,9 +162,9 @@ function petsAndStore(trial: Trial): Promise<readonly Exchange[]> {
 }
 
 /** The limit headers of an answer with its moment. Skipped unless all are there. */
-function wholeLimitsOf({ answer }: Exchange) {
-  const { limit, remaining, reset } = limitsOf(answer);
-  const now = dateOf(answer);
+function wholeLimitsOf(exchange: Exchange) {
+  const { limit, remaining, reset } = limitsOf(exchange);
+  const now = dateOf(exchange);
   if (limit === undefined || remaining === undefined || reset === undefined || now === undefined)
     throw new Skipped('a header is missing');
   return { limit, remaining, reset, now };
@@ -175,8 +175,8 @@ const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Throws `Broken` unless an answer has the three headers. */
 export function expectLimits(exchange: Exchange): void {
-  const { headers } = exchange.answer;
-  for (const [name, value] of Object.entries(limitsOf(exchange.answer))) {
+  const { headers } = exchange;
+  for (const [name, value] of Object.entries(limitsOf(exchange))) {
     const header = `X-RateLimit-${name[0]?.toUpperCase()}${name.slice(1)}`;
     const isThere = headers.has(header.toLowerCase());
     expect(value !== undefined, isThere ? `${header} is no whole number` : `${header} is missing`, exchange);
@@ -184,20 +184,19 @@ export function expectLimits(exchange: Exchange): void {
 }
 
 function requireAdmitted({ answered }: Trial): void {
-  if (answered.every(({ answer }) => answer.status === 429))
-    throw new Skipped('no request with a valid key was admitted');
+  if (answered.every(({ status }) => status === 429)) throw new Skipped('no request with a valid key was admitted');
 }
 
 function expectAhead(exchange: Exchange): void {
-  const { answer, seconds } = exchange;
-  const { reset } = limitsOf(answer);
+  const { status, seconds } = exchange;
+  const { reset } = limitsOf(exchange);
   if (reset === undefined) return;
   expect(isUnixTime(reset), `${reset} is no Unix time in seconds`, exchange);
-  const now = dateOf(answer);
+  const now = dateOf(exchange);
   if (now === undefined) return;
   // A date has no fractions of a second, and the answer may have taken several.
   const ahead = reset - (now - Math.ceil(seconds));
-  if (answer.status === 429 && (retryAfterOf(answer) ?? 0) >= 1) {
+  if (status === 429 && (retryAfterOf(exchange) ?? 0) >= 1) {
     expect(ahead >= 1, `the Reset of a refusal is ${-ahead} s over, though it is to be waited for`, exchange);
   }
   expect(ahead >= -SKEW_SECONDS, `Reset is ${-ahead} s before the request`, exchange);

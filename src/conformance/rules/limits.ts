@@ -1,4 +1,4 @@
-import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
+import { bodyOf, dateOf, type Exchange, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import {
   ask,
   askLimited,
@@ -49,7 +49,7 @@ const SPENDING: RuleTable = {
       const authorization = `Bearer ${known(trial.options.limitedKey, 'no --limited-key')}`;
       const spent = trial.answered.find(({ sent }) => sent.headers.authorization === authorization);
       const exchange = spent ?? (await trial.send({ authorization }));
-      const limit = known(limitsOf(exchange.answer).limit, 'there is no X-RateLimit-Limit');
+      const limit = known(limitsOf(exchange).limit, 'there is no X-RateLimit-Limit');
       expect(limits.includes(limit), `Limit is ${limit}, not ${limits.join(' or ')}`, exchange);
     },
   },
@@ -57,7 +57,7 @@ const SPENDING: RuleTable = {
     ...OVER,
     expected: '429 once the requests that X-RateLimit-Limit names are spent, no sooner and no later',
     judge: given(spend, ({ refused, other, groups, volley, limit, isWhole, refilled }) => {
-      expect(other === undefined, `the status of a refusal is ${other?.answer.status}`, ...(other ? [other] : []));
+      expect(other === undefined, `the status of a refusal is ${other?.status}`, ...(other ? [other] : []));
       const all = groups.flatMap(({ admitted }) => admitted);
       const admitted = countAdmitted(groups, volley);
       const shown = [...all.slice(0, 1), ...(refused ? [refused] : all.slice(-1))];
@@ -90,7 +90,7 @@ const SPENDING: RuleTable = {
         const [exchange] = admitted;
         // The order of requests at once is not known.
         if (!exchange || admitted.length + others.length > 1) continue;
-        const { remaining } = limitsOf(exchange.answer);
+        const { remaining } = limitsOf(exchange);
         if (remaining === undefined) continue;
         const later = groups.slice(index + 1);
         const [least, most] = [countAdmitted(later, volley), countAdmitted(later)];
@@ -111,7 +111,7 @@ const SPENDING: RuleTable = {
       const [first, ...later] = groups.flatMap(({ admitted }) => admitted);
       for (const exchange of later) {
         const before = known(first, NO_REFUSALS);
-        const [then, now] = [limitsOf(before.answer), limitsOf(exchange.answer)];
+        const [then, now] = [limitsOf(before), limitsOf(exchange)];
         expect(now.limit === then.limit, `Limit went from ${then.limit} to ${now.limit}`, before, exchange);
         expect(now.reset === then.reset, `Reset went from ${then.reset} to ${now.reset}`, before, exchange);
       }
@@ -123,7 +123,7 @@ const SPENDING: RuleTable = {
     async judge(trial) {
       if (trial.options.planLimits) throw new Skipped('limits.plan judges it');
       const first = await firstOf(trial);
-      const { limit } = limitsOf(first.answer);
+      const { limit } = limitsOf(first);
       if (limit !== undefined) expect(limit === 60, `Limit is ${limit}`, first);
     },
   },
@@ -131,7 +131,7 @@ const SPENDING: RuleTable = {
     ...ours('limits.md, Windows', 'A minute window opens at the first admitted request and resets 60 s later.'),
     expected: 'a Reset 60 s after the Date of the first answer',
     judge: given(firstOf, (first) => {
-      const now = known(dateOf(first.answer), 'there is no Date');
+      const now = known(dateOf(first), 'there is no Date');
       const seconds = resetOf(first) - now;
       expect(seconds >= 59 - Math.ceil(first.seconds) && seconds <= 61, `Reset is ${seconds} s after Date`, first);
     }),
@@ -141,30 +141,30 @@ const SPENDING: RuleTable = {
     expected: 'another key admitted while the limited one is refused',
     judge: given(refusals, async ([refused], trial) => {
       const { key, limitedKey } = trial.options;
-      const before = trial.answered.findLast(({ sent, answer }) => {
-        return sent.headers.authorization === `Bearer ${key}` && answer.status !== 429;
+      const before = trial.answered.findLast(({ sent, status }) => {
+        return sent.headers.authorization === `Bearer ${key}` && status !== 429;
       });
-      const { remaining = 0 } = before ? limitsOf(before.answer) : {};
+      const { remaining = 0 } = before ? limitsOf(before) : {};
       if (key === limitedKey || remaining < 1) throw new Skipped('there is no other key that is within its limit');
       const other = await trial.sendOnce();
-      expect(other.answer.status !== 429, 'another key is refused as well', refused, other);
+      expect(other.status !== 429, 'another key is refused as well', refused, other);
     }),
   },
   'limits.retry-after-present': {
     ...OVER,
     expected: 'Retry-After on every 429',
     judge: each([refusals], (exchange) => {
-      expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
+      expect(exchange.headers.has('retry-after'), 'Retry-After is missing', exchange);
     }),
   },
   'limits.retry-after-is-a-wait': {
     ...OVER,
     expected: 'a number of seconds, or a date, in Retry-After',
     judge: each([refusals], (exchange) => {
-      const text = known(exchange.answer.headers.get('retry-after'), 'there is no Retry-After');
+      const text = known(exchange.headers.get('retry-after'), 'there is no Retry-After');
       const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
       expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
-      const seconds = retryAfterOf(exchange.answer) ?? 0;
+      const seconds = retryAfterOf(exchange) ?? 0;
       expect(seconds <= WAIT_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
     }),
   },
@@ -174,8 +174,8 @@ const SPENDING: RuleTable = {
     judge: given(refusals, (refused) => {
       // A Date may have been written just before its second ended, but not on all three.
       const offBy = refused.map((exchange) => {
-        const seconds = retryAfterOf(exchange.answer);
-        const now = dateOf(exchange.answer);
+        const seconds = retryAfterOf(exchange);
+        const now = dateOf(exchange);
         const isWait = seconds !== undefined && seconds <= WAIT_SECONDS_MAX;
         if (!isWait || now === undefined) throw new Skipped('there is no Retry-After in seconds, or no Date');
         if (resetOf(exchange) <= now) throw new Skipped('Reset is over, which limits.reset-unix-time judges');
@@ -188,7 +188,7 @@ const SPENDING: RuleTable = {
     ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
     expected: 'Remaining: 0 on every refusal',
     judge: each([refusals], (exchange) => {
-      const { remaining } = limitsOf(exchange.answer);
+      const { remaining } = limitsOf(exchange);
       if (remaining !== undefined) expect(remaining === 0, `Remaining is ${remaining}`, exchange);
     }),
   },
@@ -196,7 +196,7 @@ const SPENDING: RuleTable = {
     ...EVERY,
     expected: 'a Limit above 0 on every refusal of a key that was admitted',
     judge: each([refusals], (exchange) => {
-      const { limit = 1 } = limitsOf(exchange.answer);
+      const { limit = 1 } = limitsOf(exchange);
       expect(limit > 0, `Limit is ${limit} on a refusal`, exchange);
     }),
   },
@@ -204,11 +204,10 @@ const SPENDING: RuleTable = {
     ...ours('limits.md, Headers', 'Refused (429): Limit of the window that refused.'),
     expected: 'the Limit of the minute on every refusal by the minute',
     judge: given(firstOf, async (first, trial) => {
-      const wanted = known(limitsOf(first.answer).limit, 'there is no X-RateLimit-Limit');
+      const wanted = known(limitsOf(first).limit, 'there is no X-RateLimit-Limit');
       for (const exchange of await trial.once(refusals)) {
-        const { limit } = limitsOf(exchange.answer);
-        if (limit === undefined || limit <= 0 || membersOf(jsonOf(exchange.answer)).code !== 'rate_limit_exceeded')
-          continue;
+        const { limit } = limitsOf(exchange);
+        if (limit === undefined || limit <= 0 || bodyOf(exchange).code !== 'rate_limit_exceeded') continue;
         expect(limit === wanted, `Limit went from ${wanted} to ${limit}`, first, exchange);
       }
     }),
@@ -230,7 +229,7 @@ const SPENDING: RuleTable = {
     ),
     expected: 'an Error with code rate_limit_exceeded and status 429',
     judge: given(refusals, ([refused]) => {
-      const { code, message, status } = membersOf(jsonOf(refused.answer));
+      const { code, message, status } = bodyOf(refused);
       expect(code === 'rate_limit_exceeded', `the code of a refusal is ${code}`, refused);
       expect(typeof message === 'string' && status === 429, 'the body of a refusal is no Error', refused);
     }),
@@ -243,7 +242,7 @@ const SPENDING: RuleTable = {
       const authorization = `Bearer ${trial.options.limitedKey}`;
       const state = await trial.send({ path: '/rate_limit', authorization });
       expectStatus(state, 200);
-      const { plan, minute, day, ban } = membersOf(jsonOf(state.answer));
+      const { plan, minute, day, ban } = bodyOf(state);
       const used = Number(membersOf(day).limit) - Number(membersOf(day).remaining);
       const most = countAdmitted(groups) + countUnknown(groups);
       if (Number(membersOf(minute).remaining) > 1) throw new Skipped('the window has ended');
@@ -258,7 +257,7 @@ const SPENDING: RuleTable = {
     expected: 'no 429 after exactly the wait that Retry-After names',
     place: 'waits',
     judge: given(waitOut, ({ refused, after, seconds }) => {
-      expect(after.answer.status !== 429, `still refused ${seconds} s later`, refused, after);
+      expect(after.status !== 429, `still refused ${seconds} s later`, refused, after);
     }),
   },
   'limits.window-opens-again': {
@@ -267,9 +266,8 @@ const SPENDING: RuleTable = {
     needs: 'full',
     place: 'waits',
     judge: given(waitOut, ({ refused, after }) => {
-      const { limit, remaining } = limitsOf(after.answer);
-      if (limit === undefined || after.answer.status === 429)
-        throw new Skipped('there is no X-RateLimit-Limit, or a 429');
+      const { limit, remaining } = limitsOf(after);
+      if (limit === undefined || after.status === 429) throw new Skipped('there is no X-RateLimit-Limit, or a 429');
       expect(remaining === limit - 1, `Remaining is ${remaining}`, after);
       const later = resetOf(after) - resetOf(refused);
       expect(later >= 60, `Reset is ${later} s later`, refused, after);
@@ -307,7 +305,7 @@ const BANNING: RuleTable = {
       const reset = resetOf(known(banned, 'there is no ban'));
       const state = await trial.send({ path: '/rate_limit', authorization: `Bearer ${trial.options.limitedKey}` });
       expectStatus(state, 200);
-      const { until, reason } = membersOf(membersOf(jsonOf(state.answer)).ban);
+      const { until, reason } = membersOf(bodyOf(state).ban);
       expect(until === reset, 'the ban has another end', state);
       expect(typeof reason === 'string', 'the ban has no reason', state);
     }),
@@ -318,11 +316,11 @@ const BANNING: RuleTable = {
     async judge(trial) {
       await trial.once(provoke);
       const refused = await askLimited(trial);
-      const seconds = known(retryAfterOf(refused.answer), 'there is no Retry-After');
-      if (refused.answer.status !== 429) throw new Skipped('there is no ban');
+      const seconds = known(retryAfterOf(refused), 'there is no Retry-After');
+      if (refused.status !== 429) throw new Skipped('there is no ban');
       await trial.wait(seconds, 'the end of the ban');
       const after = await askLimited(trial);
-      expect(after.answer.status !== 429, `still refused ${seconds} s later`, refused, after);
+      expect(after.status !== 429, `still refused ${seconds} s later`, refused, after);
     },
   },
 };
@@ -355,7 +353,7 @@ async function provoke(trial: Trial) {
   const width = trial.isSlow ? GROUP : 1;
   while (refusals < REFUSALS_MAX) {
     const group = await ask(trial, width);
-    const banned = group.refused.find(({ answer }) => membersOf(jsonOf(answer)).code === 'key_banned');
+    const banned = group.refused.find((exchange) => bodyOf(exchange).code === 'key_banned');
     // Of requests at once, any may have been the first.
     if (banned) return { banned, refusals: refusals + width - 1, last: banned };
     refusals += group.refused.length;
