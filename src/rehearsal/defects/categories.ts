@@ -1,6 +1,6 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { refusal } from '../../http/errors.ts';
-import type { Exchange } from '../../http/transport/exchange.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import {
   answering,
   type Change,
@@ -11,7 +11,6 @@ import {
   jsonIn,
   type Members,
   members,
-  operating,
   rewriting,
   status,
 } from './fault.ts';
@@ -37,10 +36,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     `the list ends after ${LISTED_MAX} categories`,
     listing(LIST, (categories) => categories.slice(0, LISTED_MAX)),
   ],
-  'list.ascending list-newest-first': [
-    'the list is newest first',
-    listing(WHOLE, (categories) => categories.toReversed()),
-  ],
+  'list.ascending list-newest-first': ['the list is newest first', listing(WHOLE, (all) => all.toReversed())],
   'create.201-new-id create-is-200': ['a create is 200', answering(CREATED, status(200))],
   'create.201-new-id create-without-id': ['a create answers without the id', answering(CREATED, without('id'))],
   'create.id-integer id-is-a-string': ['ids are strings', showing(withTextId)],
@@ -89,15 +85,15 @@ export const CATEGORY_DEFECTS: DefectTable = {
   ],
   'create.refused-creates-nothing refused-create-is-kept': [
     'a create whose description is no string is 400, and stored',
-    operating('createCategory', (handle) => async (catalog, exchange) => {
+    handling(async (create, exchange) => {
       const { name, description } = bodyOf(exchange);
       if (typeof name === 'string' && typeof description === 'number') {
         const refused = exchange.body;
         exchange.body = { name };
-        await handle(catalog, exchange);
+        await create();
         exchange.body = refused;
       }
-      return handle(catalog, exchange);
+      return create();
     }),
   ],
   'create.in-next-list list-late': [
@@ -141,10 +137,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     'the length of a name is that of its UTF-16',
     refusing(({ name }) => `${name}`.length > NAME_CHARACTERS_MAX),
   ],
-  'create.longest-strings name-cut': [
-    'a name is cut after 200 characters',
-    changing('name', (name) => [...name].slice(0, 200).join('')),
-  ],
+  'create.longest-strings name-cut': ['a name is cut after 200 characters', changing('name', cutTo(200))],
   'create.longest-strings description-cut': [
     'a description is cut after 1,000 characters',
     changing('description', (description) => description.slice(0, 1_000)),
@@ -165,13 +158,10 @@ export const CATEGORY_DEFECTS: DefectTable = {
     'a create of a name that exists answers with the first id',
     () => {
       const ids = new Map<unknown, unknown>();
-      return answering(
-        CREATED,
-        json((category) => {
-          if (!ids.has(category.name)) ids.set(category.name, category.id);
-          return { ...category, id: ids.get(category.name) };
-        }),
-      );
+      return rewriting(CREATED, (category) => {
+        if (!ids.has(category.name)) ids.set(category.name, category.id);
+        return { ...category, id: ids.get(category.name) };
+      });
     },
   ],
   'create.location location-without-v1': [
@@ -234,7 +224,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
   ],
   'create.400-long-name long-name-taken': [
     'a name that is too long is cut to fit',
-    naming((name) => (typeof name === 'string' ? [...name].slice(0, NAME_CHARACTERS_MAX).join('') : name)),
+    naming((name) => (typeof name === 'string' ? cutTo(NAME_CHARACTERS_MAX)(name) : name)),
   ],
   'create.400-control-characters control-characters-dropped': [
     'control characters in a name are dropped',
@@ -268,6 +258,10 @@ function changing(name: 'name' | 'description', change: (text: string) => string
   });
 }
 
+function cutTo(characters: number): (text: string) => string {
+  return (text) => [...text].slice(0, characters).join('');
+}
+
 /** The body of a create; without members if it is no object. */
 function bodyOf({ body }: Exchange): Members {
   return typeof body === 'object' && body !== null ? (body as Members) : {};
@@ -277,12 +271,27 @@ function hasTrailingComma({ bodyBytes }: Exchange): boolean {
   return bodyBytes.includes(',}');
 }
 
+type Handled = Answer | Promise<Answer>;
+
+/** Replaces the handler of creates, which is an argument. */
+function handling(handle: (create: () => Handled, exchange: Exchange) => Handled): Fault {
+  return {
+    parts: (options) => ({
+      ...options,
+      operations: options.operations.map((operation) => {
+        if (operation.id !== 'createCategory') return operation;
+        return { ...operation, handle: (...args) => handle(() => operation.handle(...args), args[1]) };
+      }),
+    }),
+  };
+}
+
 /** Changes the body of a create before it is checked. */
 function creating(change: (body: Members, exchange: Exchange) => Members): Fault {
-  return operating('createCategory', (handle) => (catalog, exchange) => {
+  return handling((create, exchange) => {
     const { body } = exchange;
     if ('name' in bodyOf(exchange) && !Array.isArray(body)) exchange.body = change(body as Members, exchange);
-    return handle(catalog, exchange);
+    return create();
   });
 }
 
@@ -291,9 +300,7 @@ function naming(change: (name: unknown) => unknown): Fault {
 }
 
 function refusing(isRefused: (body: Members) => boolean): Fault {
-  return operating(
-    'createCategory',
-    (handle) => (catalog, exchange) =>
-      isRefused(bodyOf(exchange)) ? refusal('validation_failed', 'The body is not valid') : handle(catalog, exchange),
+  return handling((create, exchange) =>
+    isRefused(bodyOf(exchange)) ? refusal('validation_failed', 'The body is not valid') : create(),
   );
 }

@@ -3,8 +3,7 @@ import { CATEGORY_DEFECTS } from './categories.ts';
 import { ERROR_DEFECTS } from './errors.ts';
 import type { Defect } from './fault.ts';
 import { HTTP_DEFECTS } from './http.ts';
-import { LIMIT_HEADER_DEFECTS } from './limit-headers.ts';
-import { LIMIT_DEFECTS } from './limits.ts';
+import { LIMIT_DEFECTS, LIMIT_HEADER_DEFECTS } from './limits.ts';
 
 const TABLES = [CATEGORY_DEFECTS, ERROR_DEFECTS, HTTP_DEFECTS, LIMIT_HEADER_DEFECTS, LIMIT_DEFECTS];
 

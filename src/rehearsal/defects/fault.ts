@@ -2,7 +2,6 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { AppOptions, createApp } from '../../http/app.ts';
-import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
@@ -108,6 +107,11 @@ export function heading(
   };
 }
 
+/** Adds to the number in a header of some answers. */
+export function adding(where: Where, name: string, number: number): Fault {
+  return heading(where, name, (text) => Number(text) + number);
+}
+
 /** Changes a header of the requests that have it; undefined removes it. */
 export function asking(name: string, change: (value: string) => string | undefined): Fault {
   return {
@@ -124,20 +128,6 @@ export function targeting(part: string | RegExp, other: string): Fault {
     request: ({ request }) => {
       request.url = request.url?.replace(part, other) ?? '';
     },
-  };
-}
-
-/** Replaces the handler of an operation. */
-export function operating(id: string, change: (handle: Operation['handle']) => Operation['handle']): Fault {
-  return {
-    parts: (options) => ({
-      ...options,
-      operations: options.operations.map((operation) =>
-        operation.id === id
-          ? { ...operation, handle: change((catalog, exchange) => operation.handle(catalog, exchange)) }
-          : operation,
-      ),
-    }),
   };
 }
 

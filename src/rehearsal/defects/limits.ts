@@ -1,8 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import {
+  adding,
   answering,
   type Change,
+  type DefectEntry,
   type DefectTable,
   deciding,
   errorStatus,
@@ -16,6 +19,7 @@ import {
   members,
   status,
   telling,
+  type Where,
 } from './fault.ts';
 
 const MINUTE_SECONDS = 60;
@@ -25,7 +29,64 @@ const BAN_SECONDS = 60;
 const OVERTAKEN_MS = 1_000;
 const REFUSED = { status: 429 };
 const RATE_LIMITED = { code: 'rate_limit_exceeded' } as const;
+const LIMIT = 'X-RateLimit-Limit';
+const REMAINING = 'X-RateLimit-Remaining';
 const RESET = 'X-RateLimit-Reset';
+
+const ON: Readonly<Record<string, Where>> = {
+  200: { status: 200, method: 'GET', path: '/v1/categories' },
+  201: { status: 201 },
+  304: { status: 304 },
+  400: { status: 400 },
+  401: { status: 401 },
+  404: { status: 404, path: /^(?!.v1.pets)/ },
+  405: { status: 405 },
+  413: { status: 413 },
+  415: { status: 415 },
+  429: { status: 429 },
+  head: { method: 'HEAD' },
+  options: { method: 'OPTIONS' },
+  pets: { status: 200, path: '/v1/pets' },
+  every: { status: 422 },
+};
+
+/** Answers that may lack all three at once. */
+const BARE: ReadonlySet<string> = new Set(['304', '401', '404', '413', '429']);
+
+/** A header that reveals the limits of an address without a key, and its value. */
+const TOLD_ON_401: Readonly<Record<string, readonly [string, (value: string) => string | number]>> = {
+  limit: [LIMIT, () => 59],
+  remaining: [REMAINING, () => 59],
+  reset: [RESET, (text) => Number(text) + 42],
+  ratelimit: ['RateLimit', () => '"minute";r=59;t=42'],
+};
+
+/** Headers of the IETF on a 404 that disagree with the others. */
+const PAIR: Readonly<Record<string, readonly [string, string, string | RegExp, string]>> = {
+  'policy-in-words': ['RateLimit-Policy names no window', 'RateLimit-Policy', /.*/, '60 a minute'],
+  'rate-limit-in-words': ['RateLimit names no window', 'RateLimit', /.*/, '59 left'],
+  'rate-limit-remaining': ['RateLimit tells another r', 'RateLimit', /r=\d+/, 'r=7'],
+  'rate-limit-quota': ['RateLimit-Policy tells another q', 'RateLimit-Policy', /q=\d+/, 'q=7'],
+  'rate-limit-time': ['RateLimit tells another t', 'RateLimit', /t=\d+/, 't=7000'],
+};
+
+/** Limit headers that are missing on one kind of answer, or that no count fits. */
+export const LIMIT_HEADER_DEFECTS: DefectTable = {
+  ...Object.fromEntries(Object.entries(ON).flatMap(([on, where]) => missing(on, where))),
+  ...Object.fromEntries(
+    Object.entries(TOLD_ON_401).map(([name, [header, change]]) => [
+      `limits.401-no-quota ${name}-on-401`,
+      [`a 401 tells the ${header} of an address`, heading({ status: 401 }, header, change)],
+    ]),
+  ),
+  'limits.every-operation free-400': ['a 400 takes nothing of the quota', adding({ status: 400 }, REMAINING, 1)],
+  ...Object.fromEntries(
+    Object.entries(PAIR).map(([name, [description, header, part, other]]) => [
+      `limits.ietf-pair ${name}`,
+      [description, heading({ status: 404 }, header, (text) => text.replace(part, other))],
+    ]),
+  ),
+};
 
 /** Counts that are wrong, and headers and refusals that do not fit them. */
 export const LIMIT_DEFECTS: DefectTable = {
@@ -37,17 +98,11 @@ export const LIMIT_DEFECTS: DefectTable = {
     'X-RateLimit-Reset is a Unix time in milliseconds',
     telling((decision) => ({ ...decision, reset: decision.reset * 1000 })),
   ],
-  'limits.reset-unix-time reset-over-on-429': [
-    'Reset is over on a refusal',
-    heading(REFUSED, RESET, (text) => Number(text) - 60),
-  ],
-  'limits.reset-unix-time reset-over-on-400': [
-    'Reset is over on a 400',
-    heading({ status: 400 }, RESET, (text) => Number(text) - 600),
-  ],
+  'limits.reset-unix-time reset-over-on-429': ['Reset is over on a refusal', adding(REFUSED, RESET, -60)],
+  'limits.reset-unix-time reset-over-on-400': ['Reset is over on a 400', adding({ status: 400 }, RESET, -600)],
   'limits.reset-unix-time reset-in-years': [
     'Reset is ten years ahead on a 400',
-    heading({ status: 400 }, RESET, (text) => Number(text) + 315_360_000),
+    adding({ status: 400 }, RESET, 315_360_000),
   ],
   'limits.plan limit-of-no-plan': ['the free plan has a limit of 50', ofPlan(50, 50)],
   'limits.free-plan free-plan-of-50': ['the free plan has 50 requests a minute', ofPlan(50, 50)],
@@ -65,32 +120,21 @@ export const LIMIT_DEFECTS: DefectTable = {
   'limits.remaining-true remaining-off-by-one': [
     'X-RateLimit-Remaining still counts the request that it answers',
     telling((decision) => {
+      const more = plus('remaining', 1);
       if (decision.refusal) return decision;
-      const { remaining, minute, day } = decision;
-      return {
-        ...decision,
-        remaining: remaining + 1,
-        minute: { ...minute, remaining: minute.remaining + 1 },
-        day: { ...day, remaining: day.remaining + 1 },
-      };
+      return { ...more(decision), minute: more(decision.minute), day: more(decision.day) };
     }),
   ],
-  'limits.remaining-true remaining-one-too-few': [
-    'Remaining is one too few',
-    tellingFree(({ remaining, ...rest }) => ({ ...rest, remaining: remaining - 1 })),
-  ],
+  'limits.remaining-true remaining-one-too-few': ['Remaining is one too few', tellingFree(plus('remaining', -1))],
   'limits.remaining-falls-by-one limit-changes': [
     'Limit is another while 30 requests remain',
     tellingFree((decision) => (decision.remaining === 30 ? { ...decision, limit: 61 } : decision)),
   ],
   'limits.remaining-falls-by-one reset-drifts': [
     'Reset is another while 30 requests remain',
-    tellingFree((decision) => (decision.remaining === 30 ? { ...decision, reset: decision.reset + 1 } : decision)),
+    tellingFree((decision) => (decision.remaining === 30 ? plus('reset', 1)(decision) : decision)),
   ],
-  'limits.window-60s window-of-90s': [
-    'Reset of a minute is 90 s ahead',
-    tellingFree((decision) => ({ ...decision, reset: decision.reset + 30 })),
-  ],
+  'limits.window-60s window-of-90s': ['Reset of a minute is 90 s ahead', tellingFree(plus('reset', 30))],
   'limits.per-key limits-shared': [
     'a key over its limit has all others refused',
     () => {
@@ -125,13 +169,10 @@ export const LIMIT_DEFECTS: DefectTable = {
       });
     },
   ],
-  'limits.refused-limit no-limit-when-refused': [
-    'Limit is 0 on a refusal',
-    heading(REFUSED, 'X-RateLimit-Limit', () => 0),
-  ],
+  'limits.refused-limit no-limit-when-refused': ['Limit is 0 on a refusal', heading(REFUSED, LIMIT, () => 0)],
   'limits.refused-window limit-of-the-day-when-refused': [
     'Limit is that of the day on a refusal',
-    heading(REFUSED, 'X-RateLimit-Limit', () => 1_000),
+    heading(REFUSED, LIMIT, () => 1_000),
   ],
   'limits.refusals-extend-nothing refusal-extends-window': [
     'every refusal starts the minute anew',
@@ -190,7 +231,7 @@ export const LIMIT_DEFECTS: DefectTable = {
   ],
   'limits.window-opens-again window-opens-for-less': [
     'a new window ends half a minute early',
-    laterWindow((decision) => ({ ...decision, reset: decision.reset - 30 })),
+    laterWindow(plus('reset', -30)),
   ],
   'bans.repeated-refusals no-bans': [
     'a key is never banned',
@@ -237,6 +278,27 @@ export const LIMIT_DEFECTS: DefectTable = {
     },
   ],
 };
+
+/** Each of the headers missing on one kind of answer, and all of them on some. */
+function missing(on: string, where: Where): [string, DefectEntry][] {
+  const rule = `limits.headers-on-${on}`;
+  const [name, answer] = on === 'every' ? ['422', 'a 422'] : [on, `an answer to ${on}`];
+  const one = [LIMIT, REMAINING, RESET].map((header): [string, DefectEntry] => [
+    `${rule} no-${header.split('-').at(-1)?.toLowerCase()}-on-${name}`,
+    [`${header} is missing on ${answer}`, heading(where, header)],
+  ]);
+  if (!BARE.has(on)) return one;
+  const bare = answering(where, (answer, exchange) => {
+    exchange.hasLimitHeaders = false;
+    return answer;
+  });
+  return [...one, [`${rule} no-limits-on-${on}`, [`a ${on} has no limit headers`, bare]]];
+}
+
+/** Adds to a number of a decision, or of one of its windows. */
+function plus<Name extends string>(member: Name, number: number) {
+  return <T extends Readonly<Record<Name, number>>>(state: T): T => ({ ...state, [member]: state[member] + number });
+}
 
 function extended(decision: Decision): Decision {
   return decision.refusal ? { ...decision, reset: decision.now + MINUTE_SECONDS } : decision;
@@ -325,20 +387,10 @@ function overtaking(limiter: Limiter): Partial<Limiter> {
       const other = looking.get(key.id);
       looking.delete(key.id);
       if (other) other();
-      else await overtaken((overtake) => looking.set(key.id, overtake));
+      else await Promise.race([new Promise<void>((resolve) => looking.set(key.id, resolve)), wait(OVERTAKEN_MS)]);
       looking.delete(key.id);
       const counted = await limiter.charge(key);
       return counted.refusal ? { ...seen, remaining: 0 } : counted;
     },
   };
-}
-
-function overtaken(wait: (overtake: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, OVERTAKEN_MS);
-    wait(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
