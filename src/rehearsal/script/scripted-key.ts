@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
-import { NOTES_MAX, type Note } from '../verdict/note.ts';
+import type { Note } from '../verdict/note.ts';
 import { readProgress, type SavedProgress, saveProgress } from '../verdict/stored-rehearsals.ts';
 import { Progress } from './progress.ts';
 
@@ -63,12 +63,6 @@ export class ScriptedKey {
 
   /** Stores how far the script was followed, and the note of a request. Throws `unavailable` or `outcome_unknown`. */
   save(number: number, note: Note): Promise<void> {
-    const { reached, holdsUntilMs } = this.progress;
-    return saveProgress(this.#transactions, this.#id, {
-      reached,
-      holdsUntilMs,
-      number,
-      note: number < NOTES_MAX ? note : undefined,
-    });
+    return saveProgress(this.#transactions, this.#id, { progress: this.progress, number, note });
   }
 }

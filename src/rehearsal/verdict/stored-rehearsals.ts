@@ -3,7 +3,7 @@ import { insertInto } from '../../storage/sql/statement.ts';
 import type { Tables } from '../../storage/sql/tables.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import type { Position } from '../script/progress.ts';
-import type { Note, Rehearsed } from './note.ts';
+import { NOTES_MAX, type Note, type Rehearsed } from './note.ts';
 
 /** State from which a service goes on with a rehearsal. */
 export interface SavedProgress extends Position {
@@ -63,12 +63,13 @@ export function readProgress(transactions: Transactions, keyId: string): Promise
 export function saveProgress(
   transactions: Transactions,
   keyId: string,
-  { reached, holdsUntilMs, number, note }: Position & { readonly number: number; readonly note: Note | undefined },
+  { progress, number, note }: { readonly progress: Position; readonly number: number; readonly note: Note },
 ): Promise<void> {
+  const { reached, holdsUntilMs } = progress;
   return transactions.batch(async (trx) => {
     await trx.run(sql`
       update rehearsed_keys set position = ${reached}, holds_until_ms = ${holdsUntilMs} where key_id = ${keyId}`);
-    if (!note) return;
+    if (number >= NOTES_MAX) return;
     await trx.run(insertInto('rehearsal_notes', [{ key_id: keyId, number, ...toRow(note) }]));
   });
 }
