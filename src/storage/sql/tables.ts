@@ -157,7 +157,7 @@ export interface Tables {
     /** Until when a step that limits holds, in Unix milliseconds; null without one. */
     holds_until_ms: number | null;
   };
-  /** Requests with such a key, in the order of their arrival; `src/rehearsal/note.ts` says what. 1 is true. */
+  /** Requests with such a key, in the order of their arrival; `src/rehearsal/verdict/note.ts` says what. 1 is true. */
   rehearsal_notes: {
     key_id: string;
     number: number;
