@@ -5,24 +5,23 @@ import { after, test } from 'node:test';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
 import { reportOf } from '../../rehearsal/verdict/report.ts';
-import { ExpectedFailures } from './expected.ts';
+import { knownUnder, readExpected, staleLines } from './expected.ts';
 
 const folder = temporaryFolder();
 after(() => folder[Symbol.dispose]());
 const file = join(folder.path, 'known.txt');
 const read = (text: string) => {
   writeFileSync(file, text);
-  return ExpectedFailures.read(file);
+  return readExpected(file);
 };
 const report = (script: string, more: Partial<Rehearsed> = {}) =>
   reportOf({ keyId: null, script, reached: 0, requests: [], ...more });
 
 test('a script and a rule in each line, whatever its end, with comments beside and between', () => {
   const expected = read('# ours\r\nlost,ok*2   once\r\n\r\nlost,ok,ok stops # both\nlimit:2 waits');
-  assert.deepEqual([...expected.known('lost,ok,ok')], ['once', 'stops']);
-  assert.deepEqual([...expected.known(' limit:2*1')], ['waits']);
-  assert.deepEqual([...expected.known('ok')], []);
-  assert.deepEqual([...ExpectedFailures.none.known('ok')], []);
+  assert.deepEqual([...knownUnder('lost,ok,ok', expected)], ['once', 'stops']);
+  assert.deepEqual([...knownUnder(' limit:2*1', expected)], ['waits']);
+  assert.deepEqual([...knownUnder('ok', expected)], []);
 });
 
 test('a line is stale if its script was tried, and its own rule was not broken', () => {
@@ -31,7 +30,7 @@ test('a line is stale if its script was tried, and its own rule was not broken',
   const limited = { ...note, turnedBy: 0, step: null, isEarly: false, status: 429, retryAfter: 2, isDelivered: true };
   const requests = [0, 5].map((at) => ({ ...limited, at, answeredAt: at, isDone: false, hasCreated: false }));
   const reports = [report('limit:2', { requests }), report('error', { failure: 'no answer' })];
-  assert.deepEqual(expected.stale(reports), [
+  assert.deepEqual(staleLines(expected, reports), [
     `${file}:2: "limit:2 once" is stale: once was not broken; remove the line`,
   ]);
 });
