@@ -9,8 +9,8 @@ const TABLES = [CATEGORY_DEFECTS, ERROR_DEFECTS, HTTP_DEFECTS, LIMIT_HEADER_DEFE
 
 /** Every defect that a service in rehearsal can be given. */
 export const DEFECTS: readonly Defect[] = TABLES.flatMap((table) =>
-  Object.entries(table).map(([key, [description, fault]]) => {
-    const [rule = '', name = ''] = key.split(' ');
+  Object.entries(table).map(([written, fault]) => {
+    const [, rule = '', name = '', description = ''] = /^(\S+) (\S+): (.*)$/.exec(written) ?? [];
     return { name, rule, description, fault };
   }),
 );

@@ -30,10 +30,8 @@ export interface Defect {
   readonly fault: Fault | ((time: Time) => Fault);
 }
 
-/** Defects by the rule that each breaks and its name. */
-export type DefectTable = Readonly<Record<`${string} ${string}`, DefectEntry>>;
-
-export type DefectEntry = readonly [description: string, Defect['fault']];
+/** Defects by the rule that each breaks, its name and its description. */
+export type DefectTable = Readonly<Record<`${string} ${string}: ${string}`, Defect['fault']>>;
 
 export type Members = Readonly<Record<string, unknown>>;
 

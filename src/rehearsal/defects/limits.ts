@@ -5,7 +5,6 @@ import {
   adding,
   answering,
   type Change,
-  type DefectEntry,
   type DefectTable,
   deciding,
   errorStatus,
@@ -75,91 +74,75 @@ export const LIMIT_HEADER_DEFECTS: DefectTable = {
   ...Object.fromEntries(Object.entries(ON).flatMap(([on, where]) => missing(on, where))),
   ...Object.fromEntries(
     Object.entries(TOLD_ON_401).map(([name, [header, change]]) => [
-      `limits.401-no-quota ${name}-on-401`,
-      [`a 401 tells the ${header} of an address`, heading({ status: 401 }, header, change)],
+      `limits.401-no-quota ${name}-on-401: a 401 tells the ${header} of an address`,
+      heading({ status: 401 }, header, change),
     ]),
   ),
-  'limits.every-operation free-400': ['a 400 takes nothing of the quota', adding({ status: 400 }, REMAINING, 1)],
+  'limits.every-operation free-400: a 400 takes nothing of the quota': adding({ status: 400 }, REMAINING, 1),
   ...Object.fromEntries(
     Object.entries(PAIR).map(([name, [description, header, part, other]]) => [
-      `limits.ietf-pair ${name}`,
-      [description, heading({ status: 404 }, header, (text) => text.replace(part, other))],
+      `limits.ietf-pair ${name}: ${description}`,
+      heading({ status: 404 }, header, (text) => text.replace(part, other)),
     ]),
   ),
 };
 
 /** Counts that are wrong, and headers and refusals that do not fit them. */
 export const LIMIT_DEFECTS: DefectTable = {
-  'limits.reset-unix-time reset-in-seconds-from-now': [
-    'X-RateLimit-Reset is the number of seconds until the reset',
+  'limits.reset-unix-time reset-in-seconds-from-now: X-RateLimit-Reset is the number of seconds until the reset':
     telling((decision) => ({ ...decision, reset: decision.reset - decision.now })),
-  ],
-  'limits.reset-unix-time reset-in-milliseconds': [
-    'X-RateLimit-Reset is a Unix time in milliseconds',
-    telling((decision) => ({ ...decision, reset: decision.reset * 1000 })),
-  ],
-  'limits.reset-unix-time reset-over-on-429': ['Reset is over on a refusal', adding(REFUSED, RESET, -60)],
-  'limits.reset-unix-time reset-over-on-400': ['Reset is over on a 400', adding({ status: 400 }, RESET, -600)],
-  'limits.reset-unix-time reset-in-years': [
-    'Reset is ten years ahead on a 400',
-    adding({ status: 400 }, RESET, 315_360_000),
-  ],
-  'limits.plan limit-of-no-plan': ['the free plan has a limit of 50', ofPlan(50, 50)],
-  'limits.free-plan free-plan-of-50': ['the free plan has 50 requests a minute', ofPlan(50, 50)],
-  'limits.429-over-limit over-limit-is-403': ['a refusal by the limits is 403', answering(REFUSED, errorStatus(403))],
-  'limits.429-over-limit limits-not-enforced': [
-    'the limits are told, and nothing is refused',
-    deciding(({ refusal, ...admitted }) => (refusal ? { ...admitted, remaining: 0 } : admitted)),
-  ],
-  'limits.429-over-limit limit-understated': ['a key may do 90 requests, and is told of a limit of 60', ofPlan(90, 60)],
-  'limits.429-over-limit limit-overstated': ['a key may do 50 requests, and is told of a limit of 60', ofPlan(50, 60)],
-  'limits.last-token last-token-twice': [
-    'the last request of a window is checked apart from its count, so that two at once are admitted',
+  'limits.reset-unix-time reset-in-milliseconds: X-RateLimit-Reset is a Unix time in milliseconds': telling(
+    (decision) => ({ ...decision, reset: decision.reset * 1000 }),
+  ),
+  'limits.reset-unix-time reset-over-on-429: Reset is over on a refusal': adding(REFUSED, RESET, -60),
+  'limits.reset-unix-time reset-over-on-400: Reset is over on a 400': adding({ status: 400 }, RESET, -600),
+  'limits.reset-unix-time reset-in-years: Reset is ten years ahead on a 400': adding(
+    { status: 400 },
+    RESET,
+    315_360_000,
+  ),
+  'limits.plan limit-of-no-plan: the free plan has a limit of 50': ofPlan(50, 50),
+  'limits.free-plan free-plan-of-50: the free plan has 50 requests a minute': ofPlan(50, 50),
+  'limits.429-over-limit over-limit-is-403: a refusal by the limits is 403': answering(REFUSED, errorStatus(403)),
+  'limits.429-over-limit limits-not-enforced: the limits are told, and nothing is refused': deciding(
+    ({ refusal, ...admitted }) => (refusal ? { ...admitted, remaining: 0 } : admitted),
+  ),
+  'limits.429-over-limit limit-understated: a key may do 90 requests, and is told of a limit of 60': ofPlan(90, 60),
+  'limits.429-over-limit limit-overstated: a key may do 50 requests, and is told of a limit of 60': ofPlan(50, 60),
+  'limits.last-token last-token-twice: the last request of a window is checked apart from its count, so that two at once are admitted':
     limiting(overtaking),
-  ],
-  'limits.remaining-true remaining-off-by-one': [
-    'X-RateLimit-Remaining still counts the request that it answers',
-    telling((decision) => {
+  'limits.remaining-true remaining-off-by-one: X-RateLimit-Remaining still counts the request that it answers': telling(
+    (decision) => {
       const more = plus('remaining', 1);
       if (decision.refusal) return decision;
       return { ...more(decision), minute: more(decision.minute), day: more(decision.day) };
-    }),
-  ],
-  'limits.remaining-true remaining-one-too-few': ['Remaining is one too few', tellingFree(plus('remaining', -1))],
-  'limits.remaining-falls-by-one limit-changes': [
-    'Limit is another while 30 requests remain',
-    tellingFree((decision) => (decision.remaining === 30 ? { ...decision, limit: 61 } : decision)),
-  ],
-  'limits.remaining-falls-by-one reset-drifts': [
-    'Reset is another while 30 requests remain',
-    tellingFree((decision) => (decision.remaining === 30 ? plus('reset', 1)(decision) : decision)),
-  ],
-  'limits.window-60s window-of-90s': ['Reset of a minute is 90 s ahead', tellingFree(plus('reset', 30))],
-  'limits.per-key limits-shared': [
-    'a key over its limit has all others refused',
-    () => {
-      let refused: Decision | undefined;
-      return deciding((decision) => {
-        if (decision.refusal) refused = decision;
-        return refused && decision.now < refused.reset ? refused : decision;
-      });
     },
-  ],
-  'limits.retry-after-present retry-after-missing': ['a 429 has no Retry-After', heading(REFUSED, 'Retry-After')],
-  'limits.retry-after-is-a-wait retry-after-unix-time': [
-    'Retry-After is a Unix time in milliseconds',
-    (time) => waitingFor((seconds) => `${(time.now().unix + seconds) * 1000}`),
-  ],
-  'limits.retry-after-is-a-wait retry-after-with-a-fraction': [
-    'Retry-After has a fraction',
-    waitingFor((seconds) => `${seconds}.5`),
-  ],
-  'limits.retry-after-reaches-reset retry-after-short': [
-    'Retry-After ends one second before the window',
-    waitingFor((seconds) => `${Math.max(1, seconds - 1)}`),
-  ],
-  'limits.refused-remaining-0 remaining-counts-refusals': [
-    'X-RateLimit-Remaining goes on falling below zero with each refusal',
+  ),
+  'limits.remaining-true remaining-one-too-few: Remaining is one too few': tellingFree(plus('remaining', -1)),
+  'limits.remaining-falls-by-one limit-changes: Limit is another while 30 requests remain': tellingFree((decision) =>
+    decision.remaining === 30 ? { ...decision, limit: 61 } : decision,
+  ),
+  'limits.remaining-falls-by-one reset-drifts: Reset is another while 30 requests remain': tellingFree((decision) =>
+    decision.remaining === 30 ? plus('reset', 1)(decision) : decision,
+  ),
+  'limits.window-60s window-of-90s: Reset of a minute is 90 s ahead': tellingFree(plus('reset', 30)),
+  'limits.per-key limits-shared: a key over its limit has all others refused': () => {
+    let refused: Decision | undefined;
+    return deciding((decision) => {
+      if (decision.refusal) refused = decision;
+      return refused && decision.now < refused.reset ? refused : decision;
+    });
+  },
+  'limits.retry-after-present retry-after-missing: a 429 has no Retry-After': heading(REFUSED, 'Retry-After'),
+  'limits.retry-after-is-a-wait retry-after-unix-time: Retry-After is a Unix time in milliseconds': (time) =>
+    waitingFor((seconds) => `${(time.now().unix + seconds) * 1000}`),
+  'limits.retry-after-is-a-wait retry-after-with-a-fraction: Retry-After has a fraction': waitingFor(
+    (seconds) => `${seconds}.5`,
+  ),
+  'limits.retry-after-reaches-reset retry-after-short: Retry-After ends one second before the window': waitingFor(
+    (seconds) => `${Math.max(1, seconds - 1)}`,
+  ),
+  'limits.refused-remaining-0 remaining-counts-refusals: X-RateLimit-Remaining goes on falling below zero with each refusal':
     () => {
       let refusals = 0;
       return telling((decision) => {
@@ -168,53 +151,51 @@ export const LIMIT_DEFECTS: DefectTable = {
         return { ...decision, remaining: -refusals };
       });
     },
-  ],
-  'limits.refused-limit no-limit-when-refused': ['Limit is 0 on a refusal', heading(REFUSED, LIMIT, () => 0)],
-  'limits.refused-window limit-of-the-day-when-refused': [
-    'Limit is that of the day on a refusal',
-    heading(REFUSED, LIMIT, () => 1_000),
-  ],
-  'limits.refusals-extend-nothing refusal-extends-window': [
-    'every refusal starts the minute anew',
-    limiting((limiter) => ({
+  'limits.refused-limit no-limit-when-refused: Limit is 0 on a refusal': heading(REFUSED, LIMIT, () => 0),
+  'limits.refused-window limit-of-the-day-when-refused: Limit is that of the day on a refusal': heading(
+    REFUSED,
+    LIMIT,
+    () => 1_000,
+  ),
+  'limits.refusals-extend-nothing refusal-extends-window: every refusal starts the minute anew': limiting(
+    (limiter) => ({
       charge: async (key) => extended(await limiter.charge(key)),
       current: (key, decision) => extended(limiter.current(key, decision)),
-    })),
-  ],
-  'limits.429-error refusal-in-plain-text': [
-    'a 429 says "Too Many Requests" in plain text',
-    answering(REFUSED, (answer) => ({ ...answer, contentType: 'text/plain', body: 'Too Many Requests' })),
-  ],
-  'limits.429-error refusal-of-another-code': [
-    'the code of a refusal is too_many_requests',
-    answering(RATE_LIMITED, members({ code: 'too_many_requests' })),
-  ],
-  'limits.429-error refusal-says-400': [
-    'the status in the body of a refusal is 400',
-    answering(RATE_LIMITED, members({ status: 400 })),
-  ],
-  'limits.rate-limit-operation rate-limit-is-404': [
-    'GET /rate_limit is 404 for a key of the free plan',
-    stating(isFree, status(404)),
-  ],
-  'limits.rate-limit-operation state-without-plan': [
-    'GET /rate_limit names no plan',
-    stating(isFree, members({ plan: undefined })),
-  ],
-  'limits.rate-limit-operation state-of-another-minute': [
-    'GET /rate_limit tells of 1 request more',
-    stating(isFree, within('minute', { remaining: 1 })),
-  ],
-  'limits.rate-limit-operation state-with-a-ban': [
-    'GET /rate_limit tells of a ban that is none',
-    stating((state) => isFree(state) && !isBanned(state), members({ ban: { until: 0, reason: '' } })),
-  ],
-  'limits.rate-limit-operation refusals-count-in-the-day': [
-    'a refusal counts in the day',
-    stating(isFree, within('day', { remaining: 900 })),
-  ],
-  'limits.retry-after-suffices window-outlasts-retry-after': [
-    'a key is refused for two seconds after its Retry-After',
+    }),
+  ),
+  'limits.429-error refusal-in-plain-text: a 429 says "Too Many Requests" in plain text': answering(
+    REFUSED,
+    (answer) => ({ ...answer, contentType: 'text/plain', body: 'Too Many Requests' }),
+  ),
+  'limits.429-error refusal-of-another-code: the code of a refusal is too_many_requests': answering(
+    RATE_LIMITED,
+    members({ code: 'too_many_requests' }),
+  ),
+  'limits.429-error refusal-says-400: the status in the body of a refusal is 400': answering(
+    RATE_LIMITED,
+    members({ status: 400 }),
+  ),
+  'limits.rate-limit-operation rate-limit-is-404: GET /rate_limit is 404 for a key of the free plan': stating(
+    isFree,
+    status(404),
+  ),
+  'limits.rate-limit-operation state-without-plan: GET /rate_limit names no plan': stating(
+    isFree,
+    members({ plan: undefined }),
+  ),
+  'limits.rate-limit-operation state-of-another-minute: GET /rate_limit tells of 1 request more': stating(
+    isFree,
+    within('minute', { remaining: 1 }),
+  ),
+  'limits.rate-limit-operation state-with-a-ban: GET /rate_limit tells of a ban that is none': stating(
+    (state) => isFree(state) && !isBanned(state),
+    members({ ban: { until: 0, reason: '' } }),
+  ),
+  'limits.rate-limit-operation refusals-count-in-the-day: a refusal counts in the day': stating(
+    isFree,
+    within('day', { remaining: 900 }),
+  ),
+  'limits.retry-after-suffices window-outlasts-retry-after: a key is refused for two seconds after its Retry-After':
     () => {
       let until = 0;
       return deciding((decision) => {
@@ -224,75 +205,61 @@ export const LIMIT_DEFECTS: DefectTable = {
           : decision;
       });
     },
-  ],
-  'limits.window-opens-again window-opens-in-part': [
-    'a new window tells of 10 requests fewer',
-    laterWindow((decision) => ({ ...decision, remaining: Math.max(0, decision.remaining - 10) })),
-  ],
-  'limits.window-opens-again window-opens-for-less': [
-    'a new window ends half a minute early',
-    laterWindow(plus('reset', -30)),
-  ],
-  'bans.repeated-refusals no-bans': [
-    'a key is never banned',
-    banning(({ ban, ...rest }) => (ban ? { ...rest, refusal: 'rate_limit_exceeded' } : rest)),
-  ],
-  'bans.repeated-refusals ban-at-once': [
-    'a key is banned after forty refusals',
-    () => {
-      let [refusals, until] = [0, 0];
-      const look = (decision: Decision) => (decision.now < until ? banned(decision, until) : decision);
-      return banning((decision) => {
-        if (decision.refusal) refusals += 1;
-        if (refusals > 40 && until === 0) until = decision.now + BAN_SECONDS;
-        return look(decision);
-      }, look);
-    },
-  ],
-  'bans.calls-do-not-lengthen ban-lengthened': [
-    'a call during a ban lengthens it',
-    banning((decision) => (decision.ban ? { ...decision, reset: decision.now + BAN_SECONDS } : decision)),
-  ],
-  'bans.rate-limit-operation banned-state-is-403': [
-    'GET /rate_limit is 403 during a ban',
-    stating(isBanned, status(403)),
-  ],
-  'bans.rate-limit-operation ban-of-another-end': [
-    'GET /rate_limit tells of another end of a ban',
-    stating(isBanned, within('ban', { until: 1 })),
-  ],
-  'bans.rate-limit-operation ban-without-reason': [
-    'GET /rate_limit tells no reason of a ban',
-    stating(isBanned, within('ban', { reason: null })),
-  ],
-  'bans.end ban-outlasts-retry-after': [
-    'a ban goes on for a minute after its Retry-After',
-    () => {
-      let ends = 0;
-      return banning((decision) => {
-        if (decision.ban) ends = decision.reset;
-        return decision.now >= ends && decision.now < ends + BAN_SECONDS
-          ? banned(decision, ends + BAN_SECONDS)
-          : decision;
-      });
-    },
-  ],
+  'limits.window-opens-again window-opens-in-part: a new window tells of 10 requests fewer': laterWindow(
+    (decision) => ({ ...decision, remaining: Math.max(0, decision.remaining - 10) }),
+  ),
+  'limits.window-opens-again window-opens-for-less: a new window ends half a minute early': laterWindow(
+    plus('reset', -30),
+  ),
+  'bans.repeated-refusals no-bans: a key is never banned': banning(({ ban, ...rest }) =>
+    ban ? { ...rest, refusal: 'rate_limit_exceeded' } : rest,
+  ),
+  'bans.repeated-refusals ban-at-once: a key is banned after forty refusals': () => {
+    let [refusals, until] = [0, 0];
+    const look = (decision: Decision) => (decision.now < until ? banned(decision, until) : decision);
+    return banning((decision) => {
+      if (decision.refusal) refusals += 1;
+      if (refusals > 40 && until === 0) until = decision.now + BAN_SECONDS;
+      return look(decision);
+    }, look);
+  },
+  'bans.calls-do-not-lengthen ban-lengthened: a call during a ban lengthens it': banning((decision) =>
+    decision.ban ? { ...decision, reset: decision.now + BAN_SECONDS } : decision,
+  ),
+  'bans.rate-limit-operation banned-state-is-403: GET /rate_limit is 403 during a ban': stating(isBanned, status(403)),
+  'bans.rate-limit-operation ban-of-another-end: GET /rate_limit tells of another end of a ban': stating(
+    isBanned,
+    within('ban', { until: 1 }),
+  ),
+  'bans.rate-limit-operation ban-without-reason: GET /rate_limit tells no reason of a ban': stating(
+    isBanned,
+    within('ban', { reason: null }),
+  ),
+  'bans.end ban-outlasts-retry-after: a ban goes on for a minute after its Retry-After': () => {
+    let ends = 0;
+    return banning((decision) => {
+      if (decision.ban) ends = decision.reset;
+      return decision.now >= ends && decision.now < ends + BAN_SECONDS
+        ? banned(decision, ends + BAN_SECONDS)
+        : decision;
+    });
+  },
 };
 
 /** Each of the headers missing on one kind of answer, and all of them on some. */
-function missing(on: string, where: Where): [string, DefectEntry][] {
+function missing(on: string, where: Where): [string, Fault][] {
   const rule = `limits.headers-on-${on}`;
   const [name, answer] = on === 'every' ? ['422', 'a 422'] : [on, `an answer to ${on}`];
-  const one = [LIMIT, REMAINING, RESET].map((header): [string, DefectEntry] => [
-    `${rule} no-${header.split('-').at(-1)?.toLowerCase()}-on-${name}`,
-    [`${header} is missing on ${answer}`, heading(where, header)],
+  const one = [LIMIT, REMAINING, RESET].map((header): [string, Fault] => [
+    `${rule} no-${header.split('-').at(-1)?.toLowerCase()}-on-${name}: ${header} is missing on ${answer}`,
+    heading(where, header),
   ]);
   if (!BARE.has(on)) return one;
   const bare = answering(where, (answer, exchange) => {
     exchange.hasLimitHeaders = false;
     return answer;
   });
-  return [...one, [`${rule} no-limits-on-${on}`, [`a ${on} has no limit headers`, bare]]];
+  return [...one, [`${rule} no-limits-on-${on}: a ${on} has no limit headers`, bare]];
 }
 
 /** Adds to a number of a decision, or of one of its windows. */
