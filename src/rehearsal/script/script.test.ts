@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemTime, type Time } from '../../stdx/time.ts';
-import { Progress } from './progress.ts';
+import { dateIn, machineMs, Progress, secondMs, secondsOf, turnedMs } from './progress.ts';
 import { parseScript, stepText } from './script.ts';
-import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
 
 test('a script is its steps, each as often as it says, and white space around them is nothing', () => {
   const steps = parseScript('ok, limit:2 ,lost*3,slow:60,grease,unavailable:1*2,revoked');

@@ -1,9 +1,10 @@
 import { invalid } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { NOTES_MAX } from '../verdict/note.ts';
 
 /** As many as the requests that are noted of a key. */
-const STEPS_MAX = 10_000;
+const STEPS_MAX = NOTES_MAX;
 /** Bound on the text of a script, in characters. */
 const CHARACTERS_MAX = 4_096;
 const SLOW_SECONDS_MAX = 60;

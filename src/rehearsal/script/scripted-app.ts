@@ -13,8 +13,7 @@ import { interceptAnswers } from '../intercepted-answers.ts';
 import type { TurnedTime } from '../turned-time.ts';
 import { digest, notedKey } from '../verdict/note.ts';
 import { greased, holdsObject, textOf } from './grease.ts';
-import { type CurrentStep, type Held, notedStep } from './progress.ts';
-import { machineMs, secondsOf } from './script-time.ts';
+import { type CurrentStep, type Held, machineMs, notedStep, secondsOf } from './progress.ts';
 import type { ScriptedKey, ScriptedKeys } from './scripted-key.ts';
 
 /** A request whose key exists nowhere: the real authenticator refuses it as it refuses every unknown key. */
