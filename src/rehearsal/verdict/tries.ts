@@ -91,11 +91,7 @@ function lastOf(run: Run): Request {
 
 /** The first request that began after the answer to this one had ended. */
 export function nextOf(request: Request, requests: readonly Request[]): Request | undefined {
-  for (let index = requests.indexOf(request) + 1; index < requests.length; index += 1) {
-    const next = requests[index];
-    if (next && next.at >= request.answeredAt) return next;
-  }
-  return undefined;
+  return requests.slice(requests.indexOf(request) + 1).find(({ at }) => at >= request.answeredAt);
 }
 
 /**
@@ -104,14 +100,9 @@ export function nextOf(request: Request, requests: readonly Request[]): Request 
  */
 export function repeatOf(post: Request, posts: readonly Request[]): Request | undefined {
   if (!post.isUnknown) return undefined;
-  const { idempotencyKey, call } = post;
-  let sameBody: Request | undefined;
-  for (let index = posts.indexOf(post) + 1; index < posts.length; index += 1) {
-    const later = posts[index];
-    if (!later || later.at < post.answeredAt) continue;
-    if (idempotencyKey !== null && later.idempotencyKey === idempotencyKey) return later;
-    if (later.call === call) sameBody ??= later;
-    if (sameBody && idempotencyKey === null) break;
-  }
-  return sameBody;
+  const { idempotencyKey, call, answeredAt } = post;
+  const later = posts.slice(posts.indexOf(post) + 1);
+  const isSame = (each: Request) => idempotencyKey !== null && each.idempotencyKey === idempotencyKey;
+  const sameKey = later.find((each) => each.at >= answeredAt && isSame(each));
+  return sameKey ?? later.find((each) => each.at >= answeredAt && each.call === call);
 }
