@@ -75,11 +75,8 @@ export function textOf({ name, verdicts }: Suite, { style = PLAIN, words = WORDS
 /** Reports as JUnit XML. */
 export function junitOf(suites: readonly Suite[]): string {
   const written = suites.map(({ name, verdicts }) => {
-    const [failures, errors, skipped] = [
-      countOf(verdicts, 'failed'),
-      countOf(verdicts, 'error'),
-      countOf(verdicts, 'skipped'),
-    ];
+    const kinds = ['failed', 'error', 'skipped'] as const;
+    const [failures, errors, skipped] = kinds.map((kind) => countOf(verdicts, kind));
     const counts = `tests="${verdicts.length}" failures="${failures}" errors="${errors}" skipped="${skipped}"`;
     const cases = verdicts.map((verdict) => testCase(name, verdict));
     return [`<testsuite name="${escaped(name)}" ${counts}>`, ...cases, '</testsuite>'].join('\n');

@@ -6,6 +6,7 @@ import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import { interceptAnswers } from '../intercepted-answers.ts';
+import { textOf } from '../script/grease.ts';
 
 /** The faults of a defect, one for each place that can have one. */
 export interface Fault {
@@ -151,8 +152,7 @@ export function members(others: Members): Change {
 
 /** The body of an answer as a JSON value; undefined if it has none. */
 export function jsonIn({ body }: Answer): unknown {
-  if (body === undefined) return undefined;
-  return JSON.parse(typeof body === 'string' ? body : Buffer.concat([...body]).toString());
+  return body === undefined ? undefined : JSON.parse(textOf(body));
 }
 
 function isAt(where: Where, answer: Pick<Answer, 'status' | 'code'>, exchange: Exchange): boolean {
