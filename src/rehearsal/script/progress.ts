@@ -79,9 +79,9 @@ export class Progress implements Position {
     if (!current?.isConsumed) return current;
     this.#reached += 1;
     const { name, seconds } = current.step;
-    const overMs = secondMs(this.#time);
+    const overMs = this.#time.unixMs() % SECOND_MS;
     const restMs = name === 'limit-date' && overMs > 0 ? 1_000 - overMs : 0;
-    this.#holdsUntilMs = HOLDING.has(name) ? turnedMs(this.#time) + seconds * 1_000 + restMs : null;
+    this.#holdsUntilMs = HOLDING.has(name) ? this.#nowMs + seconds * 1_000 + restMs : null;
     return current;
   }
 
@@ -101,8 +101,13 @@ export class Progress implements Position {
 
   /** The time that the last step is still in force; 0 once what is left is tolerated. */
   get #heldMs(): number {
-    const ms = (this.#holdsUntilMs ?? 0) - turnedMs(this.#time);
+    const ms = (this.#holdsUntilMs ?? 0) - this.#nowMs;
     return ms > TOLERANCE_MS ? ms : 0;
+  }
+
+  /** By the turned clock. */
+  get #nowMs(): number {
+    return Math.round(this.#time.steadyMs());
   }
 }
 
@@ -116,18 +121,8 @@ export function machineMs({ machine }: Time): number {
   return Math.round(machine.steadyMs() * 1_000) / 1_000;
 }
 
-/** The turned time in milliseconds: that by which a step is in force. */
-export function turnedMs(time: Time): number {
-  return Math.round(time.steadyMs());
-}
-
-/** The milliseconds that are over of the second which a date would name now. */
-export function secondMs(time: Time): number {
-  return time.unixMs() % SECOND_MS;
-}
-
 /** The IMF-fixdate (RFC 9110, section 5.6.7) of a whole second so far from now, by the turned time. */
-export function dateIn(ms: number, time: Time): string {
+function dateIn(ms: number, time: Time): string {
   return new Date(Math.round((time.unixMs() + ms) / SECOND_MS) * SECOND_MS).toUTCString();
 }
 
