@@ -1,9 +1,24 @@
 import { type Html, html } from '../../html.ts';
 import type { DescribedApi } from '../described.ts';
 import { inline } from '../markdown.ts';
+import { codeBlock, highlight, sampleTabs } from '../samples/block.ts';
+import { inEveryLanguage, sampleQuery, sampleRequest, sampleValue } from '../samples/languages.ts';
 import type { NavigationGroup } from '../site.ts';
-import { capitalized, type ReferenceApi, sharedErrors } from './contract.ts';
-import { credentialField, errorList, operationSection } from './operation.ts';
+import {
+  aboutField,
+  capitalized,
+  ended,
+  type Field,
+  membersOf,
+  type OperationError,
+  PLACES,
+  type ReferenceApi,
+  type ReferenceOperation,
+  sharedErrors,
+  typeOf,
+} from './contract.ts';
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The reference: every operation of the contract under its tag. */
 export function referenceContent(api: ReferenceApi): Html {
@@ -53,4 +68,149 @@ export function operationLinks({ described, operations }: ReferenceApi, path: st
       .filter(({ tag }) => tag === name)
       .map(({ id, summary, method }) => ({ path: `${path}#${id}`, title: summary, method })),
   }));
+}
+
+/** An operation: what it does beside its samples, then a form to try it. */
+function operationSection(operation: ReferenceOperation, api: ReferenceApi): Html {
+  const { id, summary } = operation;
+  return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
+<div class="columns">
+<div class="text">
+<h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
+${facts(operation, api)}
+${PLACES.map(([place, title]) => html`${fields(title, `${id}.${place}`, operation.fields[place])}\n`)}${response(operation)}
+${operation.errors.length === 0 ? '' : html`<h4>Errors</h4>\n${errorList(operation.errors, api.described)}`}
+</div>
+<div class="code">
+${samples(operation, api)}
+</div>
+</div>
+${tryIt(operation, api)}
+</section>
+`;
+}
+
+function facts(operation: ReferenceOperation, { basePath, described }: ReferenceApi): Html {
+  const { method, path, description, permission, stability, sunset } = operation;
+  const badges = [
+    ...(stability ? [html` <a class="badge" href="/docs/versions#stability">${stability}</a>`] : []),
+    ...(sunset ? [html` <a class="badge ends" href="/docs/deprecations">deprecated, ends ${sunset}</a>`] : []),
+  ];
+  // The badge links to what a stability means.
+  const paragraphs = description.split('\n\n').filter((each) => !/^\*\*(Beta|Experimental)\*\*/.test(each));
+  const needed =
+    permission === 'any' ? 'Any valid key may call it.' : html`Needs the scope <code>${permission}</code>.`;
+  return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${basePath}${path}</code>${badges}</p>
+${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}${described.isPublic ? html`<p class="soft">${needed}</p>` : ''}`;
+}
+
+function fields(title: string, id: string, listed: readonly Field[]): Html {
+  if (listed.length === 0) return html``;
+  return html`<h4>${title}</h4>
+<ul class="fields">${listed.map((field) => fieldItem(field, { id, isResponse: false }))}</ul>`;
+}
+
+function fieldItem(field: Field, { id, isResponse }: { readonly id: string; readonly isResponse: boolean }): Html {
+  const own = `${id}.${field.name}`;
+  const required = isResponse ? '' : html` <strong class="required">${field.isRequired ? 'required' : ''}</strong>`;
+  const optional = isResponse && !field.isRequired ? html` <span class="type">optional</span>` : '';
+  const about = aboutField(field, isResponse);
+  const members = membersOf(field.schema).map((member) => fieldItem(member, { id: own, isResponse }));
+  return html`<li id="${own}"><p class="field"><a href="#${own}"><code>${field.name}</code></a> <span class="type">${typeOf(field.schema)}</span>${required}${optional}</p>
+${about ? html`<p>${inline(about)}</p>` : ''}${members.length > 0 ? html`<ul class="fields">${members}</ul>` : ''}</li>
+`;
+}
+
+function response({ id, success, conditional }: ReferenceOperation): Html {
+  const { status, description, headers, schema } = success;
+  const type = schema ? html` <span class="type">${typeOf(schema)}</span>` : '';
+  const members = schema ? membersOf(schema) : [];
+  const items = members.map((field) => fieldItem(field, { id: `${id}.response`, isResponse: true }));
+  const named = Object.entries(headers).map(
+    ([name, about]) => html`<li><p class="field"><code>${name}</code> <span class="type">header</span></p>
+<p>${inline(ended(about))}</p></li>\n`,
+  );
+  return html`<h4>Response</h4>
+<p><strong>${status}</strong> ${ended(description)}${type}</p>
+${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}
+${conditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}`;
+}
+
+/** Each error with what it means, and a link to its cause where that is served. */
+function errorList(listed: readonly OperationError[], { isPublic }: DescribedApi): Html {
+  const items = listed.map(({ status, code, meaning }) => {
+    const name = isPublic ? html`<a href="/docs/errors#${code}"><code>${code}</code></a>` : html`<code>${code}</code>`;
+    return html`<li>${name} <span class="status">${status}</span> <span class="soft">${meaning}</span></li>\n`;
+  });
+  return html`<ul class="errors">${items}</ul>`;
+}
+
+function samples(operation: ReferenceOperation, api: ReferenceApi): Html {
+  const { id, success, errors } = operation;
+  return html`${sampleTabs(`language-${id}`, inEveryLanguage(sampleRequest(operation, api)))}
+${successExample(success)}
+${errors.map((error) => failureExample(error, id))}`;
+}
+
+function successExample({ status, schema, example }: ReferenceOperation['success']): Html {
+  const label = `${status} ${STATUS_CODES[status] ?? ''}`;
+  if (!schema) return html`<p class="soft">${label}, without a body</p>`;
+  return codeBlock({ language: 'json', label, code: JSON.stringify(example, null, 2) });
+}
+
+/** The body of a failure, shown when it is asked for, one at a time. */
+function failureExample({ status, code, message }: OperationError, id: string): Html {
+  if (message === undefined) return html``;
+  const body = JSON.stringify({ code, message, status }, null, 2);
+  return html`<details class="sample failure" name="failure-${id}"><summary>${status} <code>${code}</code></summary>
+<pre><code>${highlight(body, 'json')}</code></pre></details>
+`;
+}
+
+/** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */
+function tryIt(operation: ReferenceOperation, { basePath, described }: ReferenceApi): Html {
+  const { id, method, path, fields, body } = operation;
+  const { credential } = described;
+  const shown = sampleQuery(operation);
+  return html`<details class="try scripted" id="try-${id}">
+<summary>Try it<span class="unseen">: ${operation.summary}</span></summary>
+<div class="trial">
+<form data-method="${method}" data-path="${basePath}${path}" novalidate>
+${credentialField(credential)}
+${fields.path.map((field) => input(field, 'path', sampleValue(field)))}
+${fields.query.map((field) => input(field, 'query', shown[field.name] ?? ''))}
+${fields.header.map((field) => input(field, 'header', ''))}
+${body ? bodyField(body.example) : ''}
+<p class="send"><button type="submit">Send</button>${credential.noun === 'key' ? html` <span class="soft">It counts against the limits of the key.</span>` : ''}</p>
+</form>
+<div class="outcome" role="status"><p class="soft">The response appears here.</p></div>
+</div>
+</details>`;
+}
+
+/** A field for the key or token. All of them in a page hold the same one. */
+function credentialField({ label, prefix }: DescribedApi['credential']): Html {
+  return html`<label class="input"><span>${label}</span>
+<input type="password" data-key-field autocomplete="off" spellcheck="false" placeholder="${prefix}…"></label>`;
+}
+
+function input({ name, isRequired, schema }: Field, place: 'path' | 'query' | 'header', value: string): Html {
+  const label = html`<span><code>${name}</code> <span class="soft">${place}</span>${isRequired ? html` <strong class="required">required</strong>` : ''}</span>`;
+  const named = html` name="${name}" data-in="${place}"`;
+  if (schema.enum) {
+    const options = ['', ...schema.enum].map((choice) => html`<option>${choice}</option>`);
+    return html`<label class="input">${label}
+<select${named}>${options}</select></label>
+`;
+  }
+  return html`<label class="input">${label}
+<input${named} value="${value}"${name === 'Idempotency-Key' ? html` placeholder="a new one for each request"` : ''} autocomplete="off" spellcheck="false"></label>
+`;
+}
+
+function bodyField(example: unknown): Html {
+  const text = JSON.stringify(example, null, 2);
+  return html`<label class="input"><span>Body <span class="soft">JSON</span></span>
+<textarea data-in="body" rows="${text.split('\n').length + 1}" spellcheck="false">${text}</textarea></label>
+<p class="mistake" role="alert" hidden></p>`;
 }
