@@ -41,11 +41,7 @@ export const PetUpdate = objectOf('PetUpdate', 'The members of a pet to be chang
 });
 
 /** A validated change of at least one member. */
-export interface PetUpdate {
-  readonly name?: string | undefined;
-  readonly categoryId?: number | undefined;
-  readonly status?: PetStatus | undefined;
-}
+export type PetUpdate = { readonly [Member in keyof NewPet]?: NewPet[Member] | undefined };
 
 export const Pet = objectOf('Pet', 'A pet of the catalog', {
   required: ['id', 'name', 'categoryId', 'status'],
@@ -115,11 +111,9 @@ export function stockAt(status: PetStatus, quantity: number): number {
 }
 
 /** Selects pets: those with one of the ids, of the status and of the category, as far as these are given. */
-export interface PetFilter {
+export interface PetFilter extends Pick<PetUpdate, 'status' | 'categoryId'> {
   /** Few: all of them are read. */
   readonly ids?: readonly number[] | undefined;
-  readonly status?: PetStatus | undefined;
-  readonly categoryId?: number | undefined;
 }
 
 export interface PetStorage {
