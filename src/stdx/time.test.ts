@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MACHINE, systemTime, utc } from './time.ts';
+import { MACHINE, systemTime, utc, within } from './time.ts';
 
 /** The time of a machine whose clocks stand still until the test moves them. */
 function bench() {
@@ -75,4 +75,25 @@ test('the timers of a machine run once, or again and again, and end when they ar
   }
   mock.timers.tick(9);
   assert.deepEqual(runs, ['again', 'again', 'once']);
+});
+
+const lateness = () => new Error('late');
+
+test('work within its time settles unchanged', async () => {
+  assert.equal(await within(Promise.resolve(7), { ms: 60_000, lateness, time: MACHINE }), 7);
+  await assert.rejects(within(Promise.reject(new Error('failed')), { ms: 60_000, lateness, time: MACHINE }), /failed/);
+  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'), 'no timer outlives the work');
+});
+
+test('work that takes too long is not waited for', async () => {
+  const { promise } = Promise.withResolvers<void>();
+  const waits: number[] = [];
+  const recorded = {
+    setTimeout: (run: () => void, ms: number) => {
+      waits.push(ms);
+      return MACHINE.setTimeout(run, 1);
+    },
+  };
+  await assert.rejects(within(promise, { ms: 7_000, lateness, time: recorded }), /late/);
+  assert.deepEqual(waits, [7_000]);
 });

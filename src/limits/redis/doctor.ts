@@ -1,6 +1,5 @@
 import { createClient } from '@redis/client';
-import { within } from '../../stdx/deadline.ts';
-import { MACHINE, type Time } from '../../stdx/time.ts';
+import { MACHINE, type Time, within } from '../../stdx/time.ts';
 import { compareClocks, type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
 import { CLUSTER_REFUSED, isCluster, type RedisClient, readInfo, type ServerInfo } from './link.ts';
 

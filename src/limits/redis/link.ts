@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { within } from '../../stdx/deadline.ts';
-import type { Time, Timer } from '../../stdx/time.ts';
+import { type Time, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { LimiterNotOpened } from '../limiter.ts';
 

@@ -3,8 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { within } from '../../stdx/deadline.ts';
-import type { Moment, Time } from '../../stdx/time.ts';
+import { type Moment, type Time, within } from '../../stdx/time.ts';
 import { charge, type Decision, look, UNUSED, type WindowState } from '../window.ts';
 
 /** Keys in memory; beyond it the oldest is evicted. */
