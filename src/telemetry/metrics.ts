@@ -27,11 +27,8 @@ const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_sec
 export function createMetrics() {
   const registry = new Registry();
   collectProcessMetrics(registry);
-  const metrics = {
-    ...requestMetrics(registry),
-    ...limitMetrics(registry),
-    ...storageMetrics(registry),
-  };
+  const makers = metricsIn(registry);
+  const metrics = { ...requestMetrics(makers), ...limitMetrics(makers), ...storageMetrics(makers) };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
   for (const table of CHECKED_TABLES) metrics.damagedRows.set({ table }, 0);
@@ -49,14 +46,20 @@ function metricsIn(registry: PromClient.Registry) {
       new Gauge({ name: PREFIX + name, help, labelNames, registers }),
     histogram: (name: string, help: string, buckets: number[] = DURATION_BUCKETS) =>
       new Histogram({ name: PREFIX + name, help, buckets, registers }),
+    /** A registry only needs `name` and `get`, but prom-client's types demand its own classes. */
+    registered<T extends { readonly name: string; get(): Promise<object> }>(metric: T): T {
+      registry.registerMetric(metric as unknown as PromClient.Counter);
+      return metric;
+    },
   };
 }
 
-function requestMetrics(registry: PromClient.Registry) {
-  const { counter, gauge } = metricsIn(registry);
+type Makers = ReturnType<typeof metricsIn>;
+
+function requestMetrics({ counter, gauge, registered }: Makers) {
   return {
     build: gauge('build_info', 'Always 1; the labels name the running version', ['version', 'node', 'environment']),
-    requests: registered(new RequestDurations(), registry),
+    requests: registered(new RequestDurations()),
     connectionsCutOff: counter(
       'connections_cut_off_total',
       'Connections closed because requests and unread answers held too much memory',
@@ -74,10 +77,9 @@ function requestMetrics(registry: PromClient.Registry) {
   };
 }
 
-function limitMetrics(registry: PromClient.Registry) {
-  const { counter, gauge, histogram } = metricsIn(registry);
+function limitMetrics({ counter, gauge, histogram, registered }: Makers) {
   return {
-    refusals: registered(new Refusals(), registry),
+    refusals: registered(new Refusals()),
     bans: counter('bans_total', 'Bans started, by the plan of the key', ['plan']),
     unsavedCounts: counter('count_save_failures_total', 'Failed attempts to save the counts of the limiter'),
     limiterDegraded: gauge(
@@ -97,8 +99,7 @@ function limitMetrics(registry: PromClient.Registry) {
   };
 }
 
-function storageMetrics(registry: PromClient.Registry) {
-  const { counter, gauge, histogram } = metricsIn(registry);
+function storageMetrics({ counter, gauge, histogram }: Makers) {
   return {
     readDuration: histogram('read_duration_seconds', 'Duration of database reads'),
     commitDuration: histogram('commit_duration_seconds', 'Duration of a durable write batch, including its fsync'),
@@ -129,17 +130,6 @@ function storageMetrics(registry: PromClient.Registry) {
       'When the certificate of the public listener ends, in Unix seconds; 0 without one',
     ),
   };
-}
-
-/**
- * Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes.
- */
-function registered<T extends { readonly name: string; get(): Promise<object> }>(
-  metric: T,
-  registry: PromClient.Registry,
-): T {
-  registry.registerMetric(metric as unknown as PromClient.Counter);
-  return metric;
 }
 
 /**
