@@ -6,42 +6,34 @@ import type { Answer } from './transport/exchange.ts';
 const RETRY_AFTER_SECONDS = 1;
 
 /** The HTTP status of each code, decided nowhere else. */
-export const STATUS_OF: Readonly<Record<AnyErrorCode, number>> = {
-  invalid_json: 400,
-  validation_failed: 400,
-  malformed_request: 400,
-  missing_api_key: 401,
-  invalid_api_key: 401,
-  missing_token: 401,
-  invalid_token: 401,
-  insufficient_scope: 403,
-  insufficient_role: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  order_not_cancellable: 409,
-  insufficient_stock: 409,
-  catalog_full: 409,
-  key_revoked: 409,
-  category_in_use: 409,
-  gone: 410,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  uri_too_long: 414,
-  unsupported_media_type: 415,
-  expectation_failed: 417,
-  misdirected_request: 421,
-  idempotency_key_reused: 422,
-  rate_limit_exceeded: 429,
-  daily_quota_exceeded: 429,
-  key_banned: 429,
-  headers_too_large: 431,
-  internal_error: 500,
-  not_implemented: 501,
-  unavailable: 503,
-  outcome_unknown: 503,
-  http_version_not_supported: 505,
-};
+export const STATUS_OF: Readonly<Record<AnyErrorCode, number>> = byCode({
+  400: ['invalid_json', 'validation_failed', 'malformed_request'],
+  401: ['missing_api_key', 'invalid_api_key', 'missing_token', 'invalid_token'],
+  403: ['insufficient_scope', 'insufficient_role'],
+  404: ['not_found'],
+  405: ['method_not_allowed'],
+  408: ['request_timeout'],
+  409: ['order_not_cancellable', 'insufficient_stock', 'catalog_full', 'key_revoked', 'category_in_use'],
+  410: ['gone'],
+  412: ['precondition_failed'],
+  413: ['payload_too_large'],
+  414: ['uri_too_long'],
+  415: ['unsupported_media_type'],
+  417: ['expectation_failed'],
+  421: ['misdirected_request'],
+  422: ['idempotency_key_reused'],
+  429: ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'],
+  431: ['headers_too_large'],
+  500: ['internal_error'],
+  501: ['not_implemented'],
+  503: ['unavailable', 'outcome_unknown'],
+  505: ['http_version_not_supported'],
+});
+
+function byCode<Code extends string>(codes: Readonly<Record<number, readonly Code[]>>): Record<Code, number> {
+  const pairs = Object.entries(codes).flatMap(([status, of]) => of.map((code) => [code, Number(status)]));
+  return Object.fromEntries(pairs);
+}
 
 /** Errors after which the rest of the input cannot be trusted; they close the connection. */
 const CLOSING: ReadonlySet<AnyErrorCode> = new Set([
