@@ -1,16 +1,15 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
-import { CatalogError } from '../../catalog/error.ts';
-import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { createdAnswer, createdOf, currentAnswer, isCurrent, onceIdOf } from './conditional.ts';
 import { operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
-import { findById } from './query.ts';
+import { findById, notFound } from './query.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
 const EXAMPLE = { id: 1, name: 'Dog', description: 'Loyal, social, needs walks' };
+const noCategory = notFound('category', 'list them all to find one');
 
 /** GET /categories [published]. */
 export const listCategories = operation('listCategories', `GET ${PATH}`, {
@@ -67,10 +66,6 @@ export const getCategory = operation('getCategory', `GET ${PATH}/{categoryId}`, 
     return currentAnswer(exchange, JSON.stringify(category));
   },
 });
-
-function noCategory(id: string | undefined): CatalogError {
-  return new CatalogError('not_found', `There is no category ${quote(id)}; list them all to find one`);
-}
 
 function answerPage(categories: CategoryList, exchange: Exchange): Answer {
   const { limit, after } = readPage(exchange.query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);

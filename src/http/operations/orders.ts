@@ -1,13 +1,12 @@
-import { CatalogError } from '../../catalog/error.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
-import { quote } from '../../catalog/validate.ts';
 import { createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
-import { findById, readId, readIdParameter } from './query.ts';
+import { findById, notFound, readIdParameter } from './query.ts';
 
 const PATH = '/store/orders';
 const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: EXAMPLE_SHIP_DATE, complete: false };
+const noOrder = notFound('order', 'it may be cancelled already');
 
 const FILTERS: readonly Parameter[] = [
   { name: 'petId', description: 'Only orders of this pet', schema: Order.properties.petId },
@@ -71,13 +70,8 @@ export const cancelOrder = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, 
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable', 'precondition_failed'],
   async handle({ storage }, exchange) {
-    const { orderId } = exchange.params;
-    const id = readId(orderId);
-    if (id !== undefined && (await storage.orders.cancel(id, preconditionOf(exchange)))) return { status: 204 };
-    throw noOrder(orderId);
+    const cancel = async (id: number) => (await storage.orders.cancel(id, preconditionOf(exchange))) || undefined;
+    await findById(exchange.params.orderId, noOrder, cancel);
+    return { status: 204 };
   },
 });
-
-function noOrder(id: string | undefined): CatalogError {
-  return new CatalogError('not_found', `There is no order ${quote(id)}; it may be cancelled already`);
-}

@@ -1,6 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
-import { quote } from '../../catalog/validate.ts';
 import {
   changedAnswer,
   changedOf,
@@ -12,10 +10,11 @@ import {
 } from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
-import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';
+import { choiceIn, findById, notFound, readIdParameter, readIdsParameter } from './query.ts';
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
+export const noPet = notFound('pet', 'list the pets to find one');
 
 /** The address of a pet up to its id, which outlasts `getPet`. */
 const BY_ID = `${PATH}?ids=`;
@@ -102,8 +101,3 @@ export const updatePet = operation('updatePet', `PATCH ${PATH}/{petId}`, {
     return changedAnswer(await findById(exchange.params.petId, noPet, change));
   },
 });
-
-/** The error for a path that names no pet. */
-export function noPet(id: string | undefined): CatalogError {
-  return new CatalogError('not_found', `There is no pet ${quote(id)}; list the pets to find one`);
-}

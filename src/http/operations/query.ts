@@ -1,4 +1,4 @@
-import { type CatalogError, invalid } from '../../catalog/error.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
 import { nearest } from '../../catalog/nearest-name.ts';
 import { quote, wholeNumber } from '../../catalog/validate.ts';
 import { parseDuration } from '../../stdx/duration.ts';
@@ -127,6 +127,11 @@ export async function findById<T>(
   const found = id === undefined ? undefined : await find(id);
   if (found === undefined) throw none(text);
   return found;
+}
+
+/** Makes the error for an id in a path that names nothing. */
+export function notFound(kind: string, advice: string): (id: string | undefined) => CatalogError {
+  return (id) => new CatalogError('not_found', `There is no ${kind} ${quote(id)}; ${advice}`);
 }
 
 /** Parses an id from a path; undefined if it is not a possible id. */
