@@ -5,7 +5,6 @@ import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
 
-const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
 /** The number of letters that a name in `.env` may be from a setting's to be taken for a slip of the pen. */
@@ -149,7 +148,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
     backups: backups(read('BACKUP_DIR', asIs), {
-      everySeconds: read('BACKUP_EVERY', interval),
+      everySeconds: read('BACKUP_EVERY', duration('such as 10m, 6h or 24h', { min: 1, max: INTERVAL_SECONDS_MAX })),
       keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
     }),
     corsOrigins: read('CORS_ORIGINS', listOf('origins such as https://shop.example', isOrigin)),
@@ -157,7 +156,8 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
     tls: pair(read('TLS_CERT_FILE', asIs), read('TLS_KEY_FILE', asIs), mistakes),
-    shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
+    shutdownGraceMs:
+      read('SHUTDOWN_GRACE', duration('of at most a day, such as 10s, 5m or 1h', { min: 0, max: DAY_SECONDS })) * 1000,
   };
   if (config.rehearsal) refuseRehearsal(config, mistakes);
   else if (config.defects?.length) mistakes.push('DEFECT: it must be empty unless REHEARSAL is on');
@@ -281,18 +281,12 @@ function oneOf<const T extends string>(allowed: readonly T[]): (text: string) =>
   };
 }
 
-function duration(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds === undefined || seconds > DURATION_SECONDS_MAX) {
-    throw new Error('it must be a duration of at most a day, such as 10s, 5m or 1h');
-  }
-  return seconds;
-}
-
-function interval(text: string): number {
-  const seconds = parseDuration(text);
-  if (!seconds || seconds > INTERVAL_SECONDS_MAX) throw new Error('it must be a duration such as 10m, 6h or 24h');
-  return seconds;
+function duration(about: string, { min, max }: { min: number; max: number }): (text: string) => number {
+  return (text) => {
+    const seconds = parseDuration(text) ?? Number.NaN;
+    if (!(seconds >= min && seconds <= max)) throw new Error(`it must be a duration ${about}`);
+    return seconds;
+  };
 }
 
 function backups(folder: string, schedule: { everySeconds: number; keep: number }) {
