@@ -33,7 +33,6 @@ export class ListReader {
   #isDone = false;
   #inString = false;
   #isEscaped = false;
-  #hasItem = false;
   #rest: Buffer[] = [];
   #restBytes = 0;
   #lastId: number | bigint | undefined;
@@ -59,10 +58,9 @@ export class ListReader {
       } else if (this.#depth === 1 && (byte === COMMA || byte === CLOSE_LIST)) {
         this.#take(chunk.subarray(start, i), byte === CLOSE_LIST);
         start = i + 1;
-      } else if (byte === QUOTE) [this.#inString, this.#hasItem] = [true, true];
-      else if (byte === OPEN_LIST || byte === OPEN_OBJECT) [this.#depth, this.#hasItem] = [this.#depth + 1, true];
+      } else if (byte === QUOTE) this.#inString = true;
+      else if (byte === OPEN_LIST || byte === OPEN_OBJECT) this.#depth += 1;
       else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.#depth -= 1;
-      else if (!isSpace(byte)) this.#hasItem = true;
     }
     if (this.#depth > 0 && start < chunk.length) this.#keep(chunk.subarray(start));
     return this.#fault === undefined;
@@ -84,7 +82,7 @@ export class ListReader {
     const text = this.#rest.length === 0 ? bytes.toString() : Buffer.concat([...this.#rest, bytes]).toString();
     [this.#rest, this.#restBytes] = [[], 0];
     if (isLast) [this.#depth, this.#isDone] = [0, true];
-    if (!this.#hasItem && isLast) return;
+    if (isLast && this.#count === 0 && /^[\t\n\r ]*$/.test(text)) return;
     this.#add(parseJson(text));
   }
 
