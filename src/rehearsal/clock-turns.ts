@@ -57,7 +57,7 @@ export function turnTime(
   turn: Turn,
   { machine, by, id = { keyId: by.actor } }: { machine: Time; by: Operator; id?: OnceId },
 ): Promise<Once<ShownTime>> {
-  return transactions.change('clock', async (trx) => {
+  return transactions.change({ kind: 'clock' }, async (trx) => {
     const { turned_by: before } = await one<Tables['rehearsal']>(trx, sql`select * from rehearsal`);
     const { unix } = machine.now();
     const present = unix + before;

@@ -9,15 +9,13 @@ import type { PageQuery } from '../../catalog/page.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
+import { readChanges } from './change-feed.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';
 import { contains, findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { type NounOptions, SqlNoun, type Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
-
-/** An instance that missed more renames and deletions than these reloads the list. */
-const CHANGES_KEPT_MAX = 100;
 
 const SELECT_COUNTER = sql`select * from category_counter`;
 const insertRows = rowsInsert('categories');
@@ -86,7 +84,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   }
 
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined> {
-    return this.#changeOne(id, async (trx) => {
+    return this.transactions.change({ kind: 'categories', id }, async (trx) => {
       const row = await findRow(trx, 'categories', id);
       if (!row) return undefined;
       unless?.(toCategory(row));
@@ -106,7 +104,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   }
 
   delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'> {
-    return this.#changeOne(id, async (trx) => {
+    return this.transactions.change({ kind: 'categories', id }, async (trx) => {
       const row = await findRow(trx, 'categories', id);
       if (!row) return 'not found';
       const [pet] = await trx.all(sql`select id from pets where category_id = ${id} limit 1`);
@@ -127,13 +125,9 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         sql`select version from change_versions where kind = 'categories'`,
       );
       if (version === undefined) return { version: now, changed: undefined };
-      const changes = await db.all<Pick<Tables['category_changes'], 'category_id'>>(sql`
-        select category_id from category_changes
-        where version > ${version} and version <= ${now}
-        order by version`);
-      // Any category may have changed in a version whose row was pruned.
-      if (changes.length !== now - version) return { version: now, changed: undefined };
-      const ids = [...new Set(changes.map(({ category_id }) => category_id))];
+      const changes = await readChanges<number>(db, 'categories', { after: version, upTo: now });
+      if (!changes) return { version: now, changed: undefined };
+      const ids = [...new Set(changes)];
       const rows =
         ids.length === 0
           ? []
@@ -149,7 +143,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     by: Operator,
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
-    return this.transactions.change('new-categories', async (trx) => {
+    return this.transactions.change({ kind: 'new-categories' }, async (trx) => {
       this.transactions.engine.db.startLarge?.();
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
@@ -167,15 +161,6 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
       await this.transactions.engine.db.finishLarge?.(trx);
-    });
-  }
-
-  /** Changes one category, and records its id for the change feed. */
-  #changeOne<T>(id: number, work: (trx: Transaction) => Promise<T>): Promise<T> {
-    return this.transactions.change('categories', async (trx, version) => {
-      await trx.run(sql`insert into category_changes (version, category_id) values (${version}, ${id})`);
-      await trx.run(sql`delete from category_changes where version <= ${version - CHANGES_KEPT_MAX}`);
-      return work(trx);
     });
   }
 

@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openEngine } from '../open.ts';
-import { followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
+import { followChanges, noteChange, readChanges, readVersions } from './change-feed.ts';
 
 /** What is followed, where no key is named. */
 function follow(versions: () => ReadonlyMap<Change, number>) {
@@ -133,13 +133,15 @@ test('the keys that changed are named, for the last ten thousand changes', async
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
   try {
     await db.transaction(async (trx) => {
-      for (let version = 1; version <= 10_005; version += 1) await noteChangedKey(trx, version, `key_${version}`);
+      for (let version = 1; version <= 10_005; version += 1)
+        await noteChange(trx, version, { kind: 'keys', id: `key_${version}` });
     });
-    assert.deepEqual(await readChangedKeys(db, 10_002, 10_004), ['key_10003', 'key_10004']);
-    assert.deepEqual(await readChangedKeys(db, 10_005, 10_005), []);
-    assert.equal((await readChangedKeys(db, 5, 10_005))?.length, 10_000);
-    assert.equal(await readChangedKeys(db, 4, 10_005), undefined, 'more were missed than are kept');
-    assert.equal(await readChangedKeys(db, 10_006, 7), undefined, 'an earlier state was restored');
+    const changed = (after: number, upTo: number) => readChanges(db, 'keys', { after, upTo });
+    assert.deepEqual(await changed(10_002, 10_004), ['key_10003', 'key_10004']);
+    assert.deepEqual(await changed(10_005, 10_005), []);
+    assert.equal((await changed(5, 10_005))?.length, 10_000);
+    assert.equal(await changed(4, 10_005), undefined, 'more were missed than are kept');
+    assert.equal(await changed(10_006, 7), undefined, 'an earlier state was restored');
   } finally {
     await db.close();
   }

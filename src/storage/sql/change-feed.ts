@@ -1,12 +1,21 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Change, OnChange } from '../../catalog/storage.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Connection, Transaction } from '../engine.ts';
-import { insertInto, one } from './statement.ts';
+import { one } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** Changes of keys that are named. A process that missed more takes every key for changed. */
-const KEY_CHANGES_KEPT = 10_000;
+/** The kinds whose last changes name what changed. A process that missed more takes everything for changed. */
+const NAMED = {
+  keys: { log: raw('key_changes'), id: raw('key_id'), kept: 10_000 },
+  categories: { log: raw('category_changes'), id: raw('category_id'), kept: 100 },
+} as const;
+
+/** A change, with the id of what it changed where that is named. */
+export type NamedChange =
+  | { readonly kind: 'keys'; readonly id: string }
+  | { readonly kind: 'categories'; readonly id: number }
+  | { readonly kind: Exclude<Change, keyof typeof NAMED>; readonly id?: undefined };
 
 type Versions = ReadonlyMap<Change, number>;
 
@@ -69,15 +78,22 @@ export async function readVersions(db: Connection): Promise<Versions> {
   ]);
 }
 
-/** Notes which key a change of keys changed: the change that raised their version to this one. */
-export async function noteChangedKey(trx: Transaction, version: number, keyId: string): Promise<void> {
-  await trx.run(insertInto('key_changes', [{ version, key_id: keyId }]));
-  await trx.run(sql`delete from key_changes where version <= ${version - KEY_CHANGES_KEPT}`);
+/** Notes what a change changed: the one that raised the version of its kind to this one. */
+export async function noteChange(trx: Transaction, version: number, { kind, id }: NamedChange): Promise<void> {
+  if (id === undefined) return;
+  const { log, id: column, kept } = NAMED[kind];
+  await trx.run(sql`insert into ${log} (version, ${column}) values (${version}, ${id})`);
+  await trx.run(sql`delete from ${log} where version <= ${version - kept}`);
 }
 
-/** The keys changed from one version up to another. Any may have changed in a version that is no longer kept. */
-export async function readChangedKeys(db: Connection, after: number, upTo: number): Promise<string[] | undefined> {
-  const rows = await db.all<Pick<Tables['key_changes'], 'key_id'>>(sql`
-    select key_id from key_changes where version > ${after} and version <= ${upTo}`);
-  return rows.length === upTo - after ? rows.map(({ key_id }) => key_id) : undefined;
+/** The ids of what changed from one version up to another; undefined if some of these versions are no longer kept. */
+export async function readChanges<Id extends string | number>(
+  db: Connection,
+  kind: keyof typeof NAMED,
+  { after, upTo }: { after: number; upTo: number },
+): Promise<Id[] | undefined> {
+  const { log, id } = NAMED[kind];
+  const rows = await db.all<{ id: Id }>(sql`
+    select ${id} as id from ${log} where version > ${after} and version <= ${upTo} order by version`);
+  return rows.length === upTo - after ? rows.map((row) => row.id) : undefined;
 }

@@ -75,7 +75,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   }
 
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
-    return this.transactions.changeKey(key.id, async (trx) => {
+    return this.transactions.change({ kind: 'keys', id: key.id }, async (trx) => {
       if (key.environment === 'production') await refuseRehearsed(trx);
       await trx.run(insertInto('api_keys', [fromKey(key)]));
       await insertSecret(trx, key.id, secret, key.createdAt);
@@ -220,11 +220,13 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   }
 
   ban(id: string, epoch: number, decided: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined> {
-    return this.transactions.changeKey(id, (trx) => imposeBan(trx, id, { epoch, decided, now: this.time.now() }));
+    return this.transactions.change({ kind: 'keys', id }, (trx) =>
+      imposeBan(trx, id, { epoch, decided, now: this.time.now() }),
+    );
   }
 
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean> {
-    return this.transactions.changeKey(id, async (trx) => {
+    return this.transactions.change({ kind: 'keys', id }, async (trx) => {
       const key = unless && (await this.#readKey(trx, id));
       if (key) unless?.(key);
       return liftBan(trx, id, { now, by });
@@ -255,7 +257,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     unless: Precondition<ApiKey> | undefined,
     work: (trx: Transaction, key: ApiKey) => Promise<void>,
   ): Promise<ApiKey | undefined> {
-    return this.transactions.changeKey(id, async (trx) => {
+    return this.transactions.change({ kind: 'keys', id }, async (trx) => {
       const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
       unless?.(key);

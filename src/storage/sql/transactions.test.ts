@@ -8,9 +8,13 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { Database, Engine, Failure } from '../engine.ts';
 import { openEngine } from '../open.ts';
+import { type NamedChange, readChanges, readVersions } from './change-feed.ts';
 import { insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { Transactions } from './transactions.ts';
+
+const KEY_CHANGED = { kind: 'keys', id: 'key_1' } as const;
+const CATEGORY_CHANGED = { kind: 'categories', id: 1 } as const;
 
 /** What the engine of these tests classifies. */
 class DatabaseError extends Error {
@@ -244,23 +248,17 @@ test('a change raises the version of its kind, and is announced in its transacti
     announce: async (trx) => void announced.push(trx.isTransaction),
   });
   const { transactions, sqlite } = bench;
-  const versions: number[] = [];
-  const change = (kind: Change) => transactions.change(kind, async (_, version) => versions.push(version));
-  for (const kind of ['keys', 'keys', 'categories', 'new-categories'] as const) await change(kind);
-  const [first = 0] = versions;
-  assert.deepEqual(versions, [first, first + 1, versions[2], 0]);
-  assert.ok(first > 0);
+  const versionOf = (kind: Change) => readVersions(sqlite.db).then((versions) => versions.get(kind) ?? 0);
+  const before = await versionOf('keys');
+  for (const change of [KEY_CHANGED, KEY_CHANGED, CATEGORY_CHANGED, { kind: 'new-categories' }] as const)
+    await transactions.change(change, async () => {});
+  assert.deepEqual(await readChanges(sqlite.db, 'keys', { after: before, upTo: before + 2 }), ['key_1', 'key_1']);
   assert.deepEqual(announced, [true, true, true, true]);
-  const refused = transactions.change('keys', async () => {
+  const refused = transactions.change(KEY_CHANGED, async () => {
     throw new CatalogError('catalog_full', 'no');
   });
   await assert.rejects(refused, { code: 'catalog_full' });
-  const rows = await sqlite.db.all<Tables['change_versions']>(sql`select * from change_versions where kind = 'keys'`);
-  assert.deepEqual(
-    rows.map(({ version }) => version),
-    [first + 1],
-    'a refused change is none',
-  );
+  assert.equal(await versionOf('keys'), before + 2, 'a refused change is none');
 });
 
 test('changes that share a transaction are followed once each, however often it had to be tried', async () => {
@@ -271,8 +269,8 @@ test('changes that share a transaction are followed once each, however often it 
   let tries = 0;
   const done = transactions.together(async (_trx, { change, together }) => {
     tries += 1;
-    await change('keys', async () => {});
-    await together((_, inner) => inner.change('categories', async () => {}));
+    await change(KEY_CHANGED, async () => {});
+    await together((_, inner) => inner.change(CATEGORY_CHANGED, async () => {}));
     if (tries < 3) throw new DatabaseError('busy');
     return followed.length;
   });
@@ -299,20 +297,20 @@ test('a change of this process is followed before it is told, and not again by t
     if (failures-- > 0) throw new Error('cannot follow');
     followed.push(change);
   });
-  const change = (kind: Change) => transactions.change(kind, async () => [...followed]);
-  assert.deepEqual(await change('keys'), [], 'not before it is durable');
+  const change = (changed: NamedChange) => transactions.change(changed, async () => [...followed]);
+  assert.deepEqual(await change(KEY_CHANGED), [], 'not before it is durable');
   assert.deepEqual(followed, ['keys']);
   await look();
   assert.deepEqual(followed, ['keys']);
 
   failures = 1;
-  assert.deepEqual(await change('categories'), ['keys'], 'a change that cannot be followed is made all the same');
+  assert.deepEqual(await change(CATEGORY_CHANGED), ['keys'], 'a change that cannot be followed is made all the same');
   assert.deepEqual(followed, ['keys']);
   await look();
   assert.deepEqual(followed, ['keys', 'categories']);
 
   // An import has no version of its own: it is known by the last id.
-  await transactions.change('new-categories', (trx) => trx.run(sql`update category_counter set last_id = 7`));
+  await transactions.change({ kind: 'new-categories' }, (trx) => trx.run(sql`update category_counter set last_id = 7`));
   assert.deepEqual(followed.splice(0), ['keys', 'categories', 'new-categories']);
   await look();
   assert.deepEqual(followed.splice(0), ['new-categories']);

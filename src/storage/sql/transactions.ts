@@ -4,7 +4,14 @@ import type { Change, OnChange } from '../../catalog/storage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Connection, Engine, Failure, Lock, Transaction } from '../engine.ts';
-import { type Following, followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
+import {
+  type Following,
+  followChanges,
+  type NamedChange,
+  noteChange,
+  readChanges,
+  readVersions,
+} from './change-feed.ts';
 import type { RowGuard } from './checksum.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -22,7 +29,7 @@ type Job = (trx: Transaction) => Promise<unknown>;
 export type StorageEvents = Pick<Events, 'rowDamaged'> &
   Partial<Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>>;
 
-export type Joined = Pick<Transactions, 'read' | 'change' | 'changeKey' | 'together'>;
+export type Joined = Pick<Transactions, 'read' | 'change' | 'together'>;
 
 /**
  * Runs work on an engine: a read, a transaction of its own, or a job of a batch that shares one. Owns the connection.
@@ -103,30 +110,22 @@ export class Transactions {
     return new WriteQueue(commit, { time: this.#time, onStored: this.#events?.batchStored });
   }
 
-  /**
-   * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
-   * the version that it raises, 0 for a kind without one.
-   */
-  change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
-    return this.together((_trx, joined) => joined.change(kind, work));
+  /** Runs a transaction that changes what others cache: watchers here and in other processes are notified. */
+  change<T>(change: NamedChange, work: (trx: Transaction) => Promise<T>): Promise<T> {
+    return this.together((_trx, joined) => joined.change(change, work));
   }
 
   /** Runs a transaction that all reads and changes of `joined` are part of. Its changes are followed as by `change`. */
   async together<T>(work: (trx: Transaction, joined: Joined) => Promise<T>): Promise<T> {
-    let changes: { readonly kind: Change; readonly version: number; readonly keyIds?: readonly string[] }[] = [];
+    let changes: (NamedChange & { readonly version: number })[] = [];
     const result = await this.transact((trx) => {
       changes = [];
       const joined: Joined = {
         read: (part) => part(trx),
-        change: async (kind, part) => {
-          const version = await this.#raiseVersion(trx, kind);
-          changes.push({ kind, version });
-          return part(trx, version);
-        },
-        changeKey: async (keyId, part) => {
-          const version = await this.#raiseVersion(trx, 'keys');
-          await noteChangedKey(trx, version, keyId);
-          changes.push({ kind: 'keys', version, keyIds: [keyId] });
+        change: async (change, part) => {
+          const version = await this.#raiseVersion(trx, change.kind);
+          await noteChange(trx, version, change);
+          changes.push({ ...change, version });
           return part(trx);
         },
         together: (part) => part(trx, joined),
@@ -134,8 +133,8 @@ export class Transactions {
       return work(trx, joined);
     });
     // They are durable: a watcher that fails to follow one reports that itself.
-    for (const { kind, version, keyIds } of changes) {
-      await this.#onChange(kind, keyIds).then(
+    for (const { kind, version, id } of changes) {
+      await this.#onChange(kind, kind === 'keys' ? [id] : undefined).then(
         () => version && this.#following?.followed(kind, version),
         () => {},
       );
@@ -143,14 +142,9 @@ export class Transactions {
     return result;
   }
 
-  /** Runs a transaction that changes one key, and names it to all who follow changes. */
-  changeKey<T>(keyId: string, work: (trx: Transaction) => Promise<T>): Promise<T> {
-    return this.together((_trx, joined) => joined.changeKey(keyId, work));
-  }
-
   /**
    * Within a transaction, has all processes follow a change once it commits. The row of the kind stays locked until
-   * then, so that versions are committed in their order.
+   * then, so that versions are committed in their order. Returns the version, 0 for a kind without one.
    */
   async #raiseVersion(trx: Transaction, kind: Change): Promise<number> {
     const [raised] = await trx.all<{ version: number }>(
@@ -164,7 +158,7 @@ export class Transactions {
   async watch(onChange: OnChange): Promise<void> {
     const followed = {
       versions: () => this.read(readVersions),
-      changedKeys: (after: number, upTo: number) => this.read((db) => readChangedKeys(db, after, upTo)),
+      changedKeys: (after: number, upTo: number) => this.read((db) => readChanges<string>(db, 'keys', { after, upTo })),
     };
     this.#following = await followChanges(followed, onChange);
     this.#onChange = onChange;
