@@ -34,7 +34,6 @@ import { ownerRoutes } from './usage/usage.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();
-const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
 const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
@@ -77,12 +76,8 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   async function respond(exchange: Exchange): Promise<Answer> {
     const { request, path } = exchange;
     const asset = assets.get(path);
-    if (asset) return readOnly(exchange, '/console/assets', asset);
-    if (path === '/console/login') {
-      exchange.route = path;
-      if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
-      return login(exchange);
-    }
+    if (asset) return withoutSession(exchange, asset, { route: '/console/assets', allow: 'GET, HEAD' });
+    if (path === '/console/login') return withoutSession(exchange, login, { route: path, allow: 'GET, HEAD, POST' });
     const { unix: now } = time.now();
     const { unix: machineNow } = time.machine.now();
     const found = await findSession(sessions, request, machineNow);
@@ -112,9 +107,8 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
 
   async function handle(context: ConsoleContext, draw: Draw): Promise<Answer> {
     const { exchange } = context;
-    const { request } = exchange;
-    const { route, allow } = find(exchange);
-    if (!route) return notAllowed(request.method, allow, draw);
+    const route = find(exchange);
+    if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
     if (!may(context, route.role)) throw insufficientRole(route.role);
     const sent = route.method === 'POST' && (await readPost(context, route));
     const [id = ''] = Object.values(exchange.params);
@@ -138,42 +132,37 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
 /** Renders a page in the frame that goes with the request: with the navigation for an open session. */
 type Draw = (view: View) => Answer;
 
-/** The route, or the allowed methods if the path has no such method. */
-type Found =
-  | { readonly route: ConsoleRoute; readonly allow?: undefined }
-  | { readonly route?: undefined; readonly allow: string };
-
-/** Creates a router that also sets the route and parameters of the exchange. It throws `not_found`. */
-function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => Found {
+/**
+ * Creates a router that also sets the route and parameters of the exchange. Where the path has other methods alone, it
+ * gives these. It throws `not_found`.
+ */
+function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => ConsoleRoute | string {
   const router = findMyWay({ ignoreTrailingSlash: true });
   for (const route of routes) router.on(route.method, `/console${route.path}`, () => {}, route);
   return (exchange) => {
     const { path, request } = exchange;
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const found = method === 'GET' || method === 'POST' ? router.find(method, path) : null;
-    if (!found) {
-      const others = (['GET', 'POST'] as const).filter((each) => router.find(each, path));
-      if (others.length > 0) return { allow: others.join(', ').replace('GET', 'GET, HEAD') };
-      throw nothingAtThisAddress();
-    }
+    const here = (['GET', 'POST'] as const).flatMap((method) => router.find(method, path) ?? []);
     // PostgreSQL rejects NUL in text, and no id contains it.
-    if (Object.values(found.params).some((value) => value?.includes('\0'))) throw nothingAtThisAddress();
+    if (here.length === 0 || path.includes('%00'))
+      throw new CatalogError('not_found', 'There is nothing at this address');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const found = here.find(({ store }) => store.method === method);
+    if (!found) return here.map(({ store }) => (store.method === 'GET' ? 'GET, HEAD' : store.method)).join(', ');
     const route: ConsoleRoute = found.store;
     exchange.params = found.params;
     exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
-    return { route };
+    return route;
   };
 }
 
-function readOnly(exchange: Exchange, route: string, asset: PageHandler): Answer | Promise<Answer> {
-  const { method } = exchange.request;
+function withoutSession(
+  exchange: Exchange,
+  respond: PageHandler,
+  { route, allow }: { route: string; allow: string },
+): Answer | Promise<Answer> {
+  const { method = '' } = exchange.request;
   exchange.route = route;
-  if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET, HEAD');
-  return asset(exchange);
-}
-
-function nothingAtThisAddress(): CatalogError {
-  return new CatalogError('not_found', 'There is nothing at this address');
+  return allow.split(', ').includes(method) ? respond(exchange) : notAllowed(method, allow);
 }
 
 function notAllowed(method = '', allow: string, draw: Draw = barePage): Answer {
