@@ -81,7 +81,8 @@ function hostGate(names: readonly string[]): (exchange: Exchange) => Answer | un
     if (host === undefined) return undefined;
     const [, address, name = ''] = HOST.exec(host) ?? [];
     if (isIP(address ?? name) !== 0 || known.has(name.toLowerCase())) return undefined;
-    return misdirected(host);
+    const message = `The operator listener is not called ${quote(host)}; use its IP address or localhost, or add the name to OPERATOR_HOSTS`;
+    return refusal('misdirected_request', message);
   };
 }
 
@@ -95,9 +96,4 @@ async function misdirectedPage(refused: Answer): Promise<Answer> {
 <p role="alert">The operator listener is not called by the name in this address.</p>
 <p>Use its IP address or <code>localhost</code>, or add the name to the setting <code>OPERATOR_HOSTS</code> and restart the service.</p>`,
   });
-}
-
-function misdirected(host: string): Answer {
-  const message = `The operator listener is not called ${quote(host)}; use its IP address or localhost, or add the name to OPERATOR_HOSTS`;
-  return refusal('misdirected_request', message);
 }

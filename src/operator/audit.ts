@@ -1,4 +1,4 @@
-import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery, type Operator, SERVICE_TARGET } from '../catalog/audit.ts';
+import { AUDIT_ACTIONS, type AuditEntry, type Operator, SERVICE_TARGET } from '../catalog/audit.ts';
 import { auditCsv } from '../catalog/operator/csv.ts';
 import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
@@ -40,13 +40,8 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
   const [actor, target, text] = ['actor', 'target', 'q'].map((name) => searchText(query, name));
   const action = AUDIT_ACTIONS.find((each) => each === query.get('action'));
   const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, q: text, actor, action, target };
-  const filter: Omit<AuditQuery, 'limit' | 'before' | 'after'> = {
-    since: Math.max(0, now - span.seconds),
-    ...(actor && { actor }),
-    ...(action && { action }),
-    ...(target && { target }),
-    ...(text && { text }),
-  };
+  const texts = { actor: actor || undefined, target: target || undefined, text: text || undefined };
+  const filter = { since: Math.max(0, now - span.seconds), action, ...texts };
   return { address, filter };
 }
 
@@ -56,7 +51,7 @@ async function listAudit(context: ConsoleContext): Promise<View> {
   const { items, pages } = await onePage(
     context,
     { path: '/audit', filter: address, by: 'before' },
-    ({ after: before, limit }) => context.storage.audit.list({ ...filter, limit, ...(before > 0 && { before }) }),
+    ({ after: before, limit }) => context.storage.audit.list({ ...filter, limit, before: before || undefined }),
   );
   const fields = [
     textField('q', 'Changed from or to', address.q),

@@ -3,6 +3,7 @@ import type { Operator } from '../../catalog/audit.ts';
 import type { NewCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 
 /** Finished imports kept; the oldest is evicted. */
 const JOBS_MAX = 20;
@@ -17,7 +18,7 @@ export interface ImportJob {
 /** Runs imports of categories, one at a time, and tracks their progress. */
 export class Imports {
   readonly #storage: Storage;
-  readonly #jobs = new Map<string, ImportJob>();
+  readonly #jobs = new BoundedMap<ImportJob>(JOBS_MAX);
 
   constructor(storage: Storage) {
     this.#storage = storage;
@@ -32,7 +33,6 @@ export class Imports {
     if ([...this.#jobs.values()].some(({ failure }) => failure === undefined)) {
       throw new CatalogError('unavailable', 'Another import is running; start this one when it has finished');
     }
-    for (const oldest of this.#jobs.keys()) if (this.#jobs.size >= JOBS_MAX) this.#jobs.delete(oldest);
     const id = randomUUID();
     const total = categories.length;
     const record = (inserted: number, failure?: string | null) => this.#jobs.set(id, { total, inserted, failure });

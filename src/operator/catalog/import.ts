@@ -10,7 +10,7 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, nothingHere, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
-import { described, field, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
+import { described, field, fieldMistake, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
 import type { ImportJob } from './import-job.ts';
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -23,14 +23,8 @@ export const importRoutes = [
   onGet('/categories/import/:job', showJob, 'admin'),
 ];
 
-/** The mistakes in a file: one mistake, or one for each of some records. */
-interface RefusedFile {
-  readonly mistakes: Mistakes;
-  readonly records?: readonly FileMistake[];
-}
-
-function importPage(context: ConsoleContext, refused?: RefusedFile): View {
-  const { mistakes = NO_MISTAKES, records = [] } = refused ?? {};
+function importPage(context: ConsoleContext, wrong?: string, records: readonly FileMistake[] = []): View {
+  const mistakes = wrong === undefined ? NO_MISTAKES : new Map([['file', wrong]]);
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import categories</h1>
@@ -42,7 +36,7 @@ ${recordTable(records)}
 <p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p>${fieldMistake(mistakes, 'file')}</div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
-  const status = refused ? 400 : 200;
+  const status = wrong === undefined ? 200 : 400;
   return { section: '/categories', title: 'Import categories', content, status };
 }
 
@@ -50,12 +44,15 @@ async function begin(context: ConsoleContext): Promise<View | Answer> {
   const { imports, by, events, exchange } = context;
   try {
     const { categories, mistakes } = await readUpload(context);
-    if (mistakes.length > 0) return importPage(context, invalidRecords(mistakes));
+    if (mistakes.length > 0) {
+      const invalid = counted(mistakes.length, 'record is', 'records are');
+      return importPage(context, `${invalid} invalid. Correct the file and try again.`, mistakes);
+    }
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
     return seeOther(`/categories/import/${job}`);
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
-    return importPage(context, { mistakes: new Map([['file', error.message]]) });
+    return importPage(context, error.message);
   }
 }
 
@@ -64,11 +61,6 @@ async function readUpload({ form, file }: ConsoleContext) {
   const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
   if (!format) throw invalid('The file name does not show the format; choose one');
   return readCategories(file.bytes, format);
-}
-
-function invalidRecords(records: readonly FileMistake[]): RefusedFile {
-  const message = `${counted(records.length, 'record is', 'records are')} invalid. Correct the file and try again.`;
-  return { mistakes: new Map([['file', message]]), records };
 }
 
 function recordTable(records: readonly FileMistake[]): Html {

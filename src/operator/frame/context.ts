@@ -61,13 +61,6 @@ export interface ConsoleOptions {
   url(): string;
 }
 
-/** The keys or owners with the most of something within a range. */
-interface Most {
-  readonly range: Range;
-  readonly group: 'key' | 'owner';
-  readonly sort: UsageSort;
-}
-
 /** A request of a signed-in operator. */
 export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
@@ -85,8 +78,8 @@ export interface ConsoleContext extends ConsoleOptions {
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
   readonly file?: SentFile | undefined;
-  /** Finds the keys or owners with the most of something; undefined while that takes long. */
-  most(wanted: Most): Promise<readonly UsageSum[] | undefined>;
+  /** Finds the keys or owners with the most of something within a range; undefined while that takes long. */
+  most(wanted: { range: Range; group: 'key' | 'owner'; sort: UsageSort }): Promise<readonly UsageSum[] | undefined>;
   /** The latest findings of `doctor`, and their moment in Unix seconds; undefined where it cannot be run. */
   readonly examination: (() => Promise<{ at: number; findings: readonly Finding[] } | undefined>) | undefined;
 }

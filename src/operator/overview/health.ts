@@ -83,14 +83,15 @@ async function fullness({ metrics, machineNow: now }: ConsoleContext): Promise<H
 
 /** Repeats what the command `doctor` checks, while operators look at it. */
 export function createExamination({ examine, time }: ConsoleOptions): ConsoleContext['examination'] {
+  if (!examine) return undefined;
   const work = async () => {
-    const findings = await examine?.().catch((error: Error): Finding[] => {
+    const findings = await examine().catch((error: Error): Finding[] => {
       const advice = 'run `pet-catalog doctor` on the machine';
       return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
     });
-    return { at: time.machine.now().unix, findings: findings ?? [] };
+    return { at: time.machine.now().unix, findings };
   };
-  return examine && keptResult(work, { keptMs: FINDINGS_KEPT_MS, time: time.machine });
+  return keptResult(work, { keptMs: FINDINGS_KEPT_MS, time: time.machine });
 }
 
 async function checks({ examination }: ConsoleContext): Promise<Html> {

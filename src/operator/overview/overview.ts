@@ -4,7 +4,6 @@ import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { MACHINE } from '../../stdx/time.ts';
 import { type ConsoleContext, type ConsoleOptions, onGet, type View } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
@@ -117,8 +116,7 @@ export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | '
       return storage.usage.most({ period: range.period, since, group, sort, limit: MOST_MAX });
     };
     const name = `${range.name} ${group} ${sort}`;
-    const latest =
-      kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time: { steadyMs: MACHINE.monotonicMs } });
+    const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time: time.machine });
     kept.set(name, latest);
     return latest();
   };
