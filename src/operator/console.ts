@@ -20,8 +20,7 @@ import {
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
-import { keyRoutes } from './keys/key.ts';
-import { keyListRoutes } from './keys/list.ts';
+import { keyRoutes } from './keys/keys.ts';
 import { createExamination } from './overview/health.ts';
 import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
@@ -37,7 +36,6 @@ const NO_FORM = new URLSearchParams();
 
 const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
-  ...keyListRoutes,
   ...keyRoutes,
   ...keyChangeRoutes,
   ...ownerRoutes,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
-import { rangeIn } from '../usage/range.ts';
+import { rangeIn } from '../usage/chart.ts';
 import { createMost, overviewWithoutDatabase } from './overview.ts';
 import type { Rates } from './rates.ts';
 

@@ -8,8 +8,8 @@ import { type ConsoleContext, type ConsoleOptions, onGet, type View } from '../f
 import { count, duration, empty, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
-import { noKeyYet } from '../keys/list.ts';
-import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/range.ts';
+import { noKeyYet } from '../keys/keys.ts';
+import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/chart.ts';
 import {
   apiCharts,
   heading,

@@ -11,8 +11,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
-import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
-import { stateBadge } from '../keys/list.ts';
+import { banHistory, banPanel, keyActions, stateBadge, windows } from '../keys/keys.ts';
 import { keysLike, ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
 
 const FAILURES_MAX = 20;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DURATION_BOUNDS, durationWithin, sumDurations } from '../../catalog/usage.ts';
-import { chart } from './chart.ts';
-import { firstStep, rangeIn, stepsOf } from './range.ts';
+import { chart, firstStep, rangeIn, stepsOf } from './chart.ts';
 
 const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
 const rangeNamed = (name: string) => rangeIn(new URLSearchParams({ range: name }));

@@ -1,7 +1,16 @@
+import {
+  stepStart,
+  sumCounts,
+  type UsageCounts,
+  type UsagePeriod,
+  type UsagePoint,
+  weightOf,
+} from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, numeric, table, utcDay } from '../frame/element.ts';
-import { isByDay, type Range, stepsOf } from './range.ts';
+import { choiceLinks } from '../frame/list.ts';
 
 /** The height of the drawing in its own units; its width is the number of steps. */
 const HEIGHT = 100;
@@ -12,6 +21,60 @@ const MANTISSAS = [1, 2, 2.5, 5, 10] as const;
 const BAR = 0.78;
 /** The limit is drawn only if requests reach this share of it; else the bars would be too small to see. */
 const LIMIT_SHOWN_FROM = 0.2;
+
+/** A time range of the console, in steps that a chart draws and a table lists. */
+export interface Range {
+  /** As in the address. */
+  readonly name: string;
+  readonly words: string;
+  /** The period of the usage that it is read from. */
+  readonly period: UsagePeriod;
+  readonly stepSeconds: number;
+  readonly steps: number;
+  readonly stepWords: string;
+}
+
+const RANGES: readonly [Range, ...Range[]] = [
+  { name: '1h', words: 'the last hour', period: 'minute', stepSeconds: MINUTE_SECONDS, steps: 60, stepWords: 'minute' },
+  {
+    name: '6h',
+    words: 'the last 6 hours',
+    period: 'minute',
+    stepSeconds: 5 * MINUTE_SECONDS,
+    steps: 72,
+    stepWords: '5 minutes',
+  },
+  { name: '24h', words: 'the last 24 hours', period: 'hour', stepSeconds: HOUR_SECONDS, steps: 24, stepWords: 'hour' },
+  { name: '30d', words: 'the last 30 days', period: 'day', stepSeconds: DAY_SECONDS, steps: 30, stepWords: 'day' },
+  { name: '1y', words: 'the last year', period: 'day', stepSeconds: 7 * DAY_SECONDS, steps: 53, stepWords: 'week' },
+];
+
+/** The range that an address asks for: `range=24h`; the shortest if it asks for none that there is. */
+export function rangeIn(query: URLSearchParams): Range {
+  return RANGES.find(({ name }) => name === query.get('range')) ?? RANGES[0];
+}
+
+/** The beginning of the first step of a range that ends now. */
+export function firstStep({ stepSeconds, steps }: Range, now: number): number {
+  return stepStart(now, stepSeconds) - (steps - 1) * stepSeconds;
+}
+
+/** The beginnings of all its steps. */
+export function stepsOf(range: Range, now: number): number[] {
+  const first = firstStep(range, now);
+  return Array.from({ length: range.steps }, (_, index) => first + index * range.stepSeconds);
+}
+
+/** True if its steps are days or longer; those are UTC days, as quotas count them. */
+function isByDay({ stepSeconds }: Range): boolean {
+  return stepSeconds >= DAY_SECONDS;
+}
+
+/** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
+export function rangeLinks(path: string, query: URLSearchParams): Html {
+  const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
+  return choiceLinks({ path, query, name: 'range', label: 'Time range', options, chosen: rangeIn(query).name });
+}
 
 interface Series {
   readonly name: string;
@@ -154,4 +217,54 @@ function line(values: readonly (number | undefined)[], y: (value: number) => num
 
 function round(value: number): number {
   return Math.round(value * 100) / 100;
+}
+
+/** The bars of a trend: the last hour, by five minutes. */
+const TREND_STEP_SECONDS = 300;
+const TREND_STEPS = 12;
+const BAR_WIDTH = 6;
+const BAR_DISTANCE = 8;
+const TREND_WIDTH = TREND_STEPS * BAR_DISTANCE - (BAR_DISTANCE - BAR_WIDTH);
+const TREND_HEIGHT = 22;
+
+/** The steps of a trend that ends now. */
+export function trendSteps(now: number) {
+  return { since: now - (now % TREND_STEP_SECONDS) - (TREND_STEPS - 1) * TREND_STEP_SECONDS, step: TREND_STEP_SECONDS };
+}
+
+/** The last hour of a key: how many requests, and bars by their outcome, drawn to the key's own scale. */
+export function trend(points: readonly UsagePoint[], since: number): Html {
+  const sum = sumCounts(points);
+  const all = weightOf(sum, 'requests');
+  if (all === 0) return html`<span class="soft">none</span>`;
+  const scale = TREND_HEIGHT / Math.max(...points.map((point) => weightOf(point, 'requests')));
+  const layers = [
+    { name: 'served', path: '', of: (point: UsagePoint) => point.served },
+    { name: 'failed', path: '', of: (point: UsagePoint) => point.clientErrors + point.serverErrors },
+    { name: 'refused', path: '', of: (point: UsagePoint) => point.refused },
+  ];
+  for (const point of points) {
+    const x = Math.floor((point.at - since) / TREND_STEP_SECONDS) * BAR_DISTANCE;
+    let y = TREND_HEIGHT;
+    for (const layer of layers) {
+      // What there is can be seen, however little.
+      const height = layer.of(point) === 0 ? 0 : Math.max(1, Math.round(layer.of(point) * scale));
+      if (height > 0) layer.path += `M${x} ${y}h${BAR_WIDTH}v${-height}h${-BAR_WIDTH}z`;
+      y -= height;
+    }
+  }
+  const paths = layers.map(({ name, path }) => (path ? html`<path class="${name}" d="${path}"/>` : ''));
+  return html`<span class="trend"><svg role="img" viewBox="0 -2 ${TREND_WIDTH} ${TREND_HEIGHT + 2}" width="${TREND_WIDTH}" height="${TREND_HEIGHT + 2}"><title>${outcomes(sum)}</title>${paths}</svg> ${count(all)}</span>`;
+}
+
+/** The counts of a trend in words, without those that are zero. */
+function outcomes({ served, clientErrors, serverErrors, refused }: UsageCounts): string {
+  const parts = [
+    [served, 'served'],
+    [clientErrors, 'client errors (4xx)'],
+    [serverErrors, 'server errors (5xx)'],
+    [refused, 'refused (429)'],
+  ] as const;
+  const words = parts.filter(([number]) => number > 0).map(([number, name]) => `${count(number)} ${name}`);
+  return `The last hour, by five minutes: ${words.join(', ')}`;
 }

@@ -24,8 +24,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
-import { type ChartOptions, chart } from './chart.ts';
-import { firstStep, type Range, rangeIn, rangeLinks, stepsOf } from './range.ts';
+import { type ChartOptions, chart, firstStep, type Range, rangeIn, rangeLinks, stepsOf } from './chart.ts';
 
 /** The names of outcomes in the console of requests, in the order of charts and tables. */
 export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
