@@ -15,13 +15,15 @@ import {
   type ResponseEvent,
   typeOf,
 } from './options.ts';
-import { mayBeDone, newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
 const VERSION = '0.2.0';
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
+const RETRIES_MAX = 4;
+const BACKOFF_MS = 500;
+const BACKOFF_MS_MAX = 10_000;
 /** How many causes of a failed `fetch` are kept, as they could refer to each other. */
 const CAUSES_MAX = 3;
 /** The longest delay of setTimeout; a longer one would fire at once. */
@@ -377,6 +379,26 @@ const systemClock: Clock = {
       signal.addEventListener('abort', stop);
     }),
 };
+
+/** Spreads the retries of clients that failed together. Drawn once a call, so that no wait is shorter than the last. */
+function newJitter(): number {
+  return 0.5 + Math.random() / 2;
+}
+
+/** The wait before the next attempt, in milliseconds; undefined if there should be none. */
+function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: number): number | undefined {
+  const { status = 503, retryAfter = 0, code } = failure;
+  if (code === 'key_banned') return undefined;
+  if (status === 429 && code) return retryAfter * 1_000;
+  const backoffMs = jitter * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
+  const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+  return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
+}
+
+/** True if the service may have done what a failed attempt asked for. */
+function mayBeDone({ status = 500, code }: PetCatalogError): boolean {
+  return status >= 500 && code !== 'unavailable';
+}
 
 /** 128 random bits. Browsers lack `crypto.randomUUID` on pages loaded over plain HTTP. */
 function newIdempotencyKey(): string {
