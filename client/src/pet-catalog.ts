@@ -23,18 +23,7 @@ export type { ApiPromise, ApiResponse } from './api-promise.ts';
 export type * from './contract.ts';
 export { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 export type { Method, OperationName } from './operation.ts';
-export type {
-  CallOptions,
-  ChangeOptions,
-  Clock,
-  CreateOptions,
-  DeprecationEvent,
-  Limits,
-  PetCatalogOptions,
-  RequestOptions,
-  ResponseEvent,
-  RetryEvent,
-} from './options.ts';
+export type * from './options.ts';
 export type { Page } from './transport.ts';
 export type { Categories, Inventory, Orders, Pets };
 

@@ -1,20 +1,10 @@
 import { ApiPromise, type ApiResponse } from './api-promise.ts';
+import { CLIENT_OPTIONS, callOptions, checkOptions, checkPart, typeOf } from './checks.ts';
 import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import type { Method, OperationName } from './operation.ts';
-import {
-  type ChangeOptions,
-  CLIENT_OPTIONS,
-  type Clock,
-  type CreateOptions,
-  callOptions,
-  checkOptions,
-  checkPart,
-  type PetCatalogOptions,
-  type ResponseEvent,
-  typeOf,
-} from './options.ts';
+import type { ChangeOptions, Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
