@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
+import { contractOf, INTERFACE_VERSION, PUBLISHED_SERVERS, publicApi } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
 import { shippedFile } from '../shipped.ts';
@@ -15,7 +15,7 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
     .option('--yaml', 'as YAML')
     .option('--operator', 'that of the operator API')
     .action(async ({ yaml, operator }: { yaml?: true; operator?: true }) => {
-      const contract = operator ? operatorOpenApiDocument() : openApiDocument(OPERATIONS, PUBLISHED_SERVERS);
+      const contract = operator ? operatorOpenApiDocument() : contractOf(publicApi(OPERATIONS, PUBLISHED_SERVERS));
       // A reference stays on one line: they are half of the document.
       const document = JSON.stringify(contract, null, 2).replaceAll(/\{\s+("\$ref": "[^"]+")\s+\}/g, '{ $1 }');
       if (!yaml) return invocation.print(document);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { ERROR_CODES } from '../../src/catalog/error.ts';
-import { openApiDocument, PUBLISHED_SERVERS } from '../../src/http/docs/openapi.ts';
+import { contractOf, PUBLISHED_SERVERS, publicApi } from '../../src/http/docs/openapi.ts';
 import { OPERATIONS } from '../../src/http/operations.ts';
 import { readContract } from '../kit/contract.ts';
 import { testService } from '../kit/service.ts';
@@ -33,7 +33,7 @@ const committed: Contract = JSON.parse(readFileSync(new URL('../../openapi.json'
 const resolved = readContract<Contract>();
 
 test('openapi.json matches the routes; `npm run openapi` rewrites it', () => {
-  const generated = openApiDocument(OPERATIONS, PUBLISHED_SERVERS);
+  const generated = contractOf(publicApi(OPERATIONS, PUBLISHED_SERVERS));
   assert.deepEqual(committed, JSON.parse(JSON.stringify(generated)));
 });
 

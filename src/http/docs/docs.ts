@@ -3,7 +3,7 @@ import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import type { Answer } from '../transport/exchange.ts';
 import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
-import { openApiDocument } from './openapi.ts';
+import { contractOf, publicApi } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
 import { CACHED, GUIDE, leadToDocs, pathOf, SITE_ASSETS, sitePage } from './site.ts';
 
@@ -19,7 +19,7 @@ export function discoveryPages(options: DocsOptions & WellKnownOptions): [string
 
 /** The contract as JSON and YAML, with the addresses of both environments. */
 function contractPages({ operations, servers }: DocsOptions): [string, PageHandler][] {
-  const json = () => JSON.stringify(openApiDocument(operations, servers));
+  const json = () => JSON.stringify(contractOf(publicApi(operations, servers)));
   const yaml = async () => (await import('yaml')).stringify(JSON.parse(json()));
   return [filePage('/openapi.json', json), filePage('/openapi.yaml', yaml)];
 }

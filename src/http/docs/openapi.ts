@@ -96,11 +96,6 @@ const HEADERS = {
   'WWW-Authenticate': text('The bearer challenge (RFC 6750)'),
 };
 
-/** Generates the contract of the public API from its operations. */
-export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
-  return contractOf(publicApi(operations, servers));
-}
-
 /** The description that contract and reference give of the public API. */
 export function publicApi(operations: readonly Operation[], servers: readonly ContractServer[]): DescribedApi {
   return {
