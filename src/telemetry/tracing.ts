@@ -59,31 +59,33 @@ export async function startTracing(version: string): Promise<Tracing> {
   const propagator = new core.W3CTraceContextPropagator();
   const provider = new sdk.BasicTracerProvider({
     resource: resources
-      .resourceFromAttributes(describeService(version))
+      .resourceFromAttributes({
+        'service.name': 'pet-catalog',
+        'service.version': version,
+        // Another one at each start.
+        'service.instance.id': crypto.randomUUID(),
+      })
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor(new exporter.OTLPTraceExporter())],
   });
   const tracer = provider.getTracer('pet-catalog', version);
 
-  const fail = (span: Span, error: unknown) => {
+  const endFailed = (span: Span, error: unknown) => {
     const type = error instanceof CatalogError ? error.code : error instanceof Error ? error.name : 'unknown';
     span.setAttribute('error.type', type);
     // A CatalogError is a regular outcome; anything else is a defect.
     if (!(error instanceof CatalogError)) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
   };
   const within = <T>(name: string, work: () => T): T =>
     tracer.startActiveSpan(name, (span) => {
       try {
         const result = work();
-        if (!(result instanceof Promise)) {
-          span.end();
-          return result;
-        }
-        result.catch((error: unknown) => fail(span, error)).finally(() => span.end());
+        if (!(result instanceof Promise)) span.end();
+        else result.then(() => span.end()).catch((error: unknown) => endFailed(span, error));
         return result;
       } catch (error) {
-        fail(span, error);
-        span.end();
+        endFailed(span, error);
         throw error;
       }
     });
@@ -110,15 +112,6 @@ export async function startTracing(version: string): Promise<Tracing> {
       // Bounded, because the collector may not answer.
       await Promise.race([provider.shutdown().catch(() => {}), wait(SHUTDOWN_MS, undefined, { ref: false })]);
     },
-  };
-}
-
-/** The resource of every span; the instance gets a new id at each start. */
-function describeService(version: string): Attributes {
-  return {
-    'service.name': 'pet-catalog',
-    'service.version': version,
-    'service.instance.id': crypto.randomUUID(),
   };
 }
 
