@@ -6,12 +6,13 @@ import { type ApiOperation, apiOperation } from '../operator/api/operation.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
+  may,
   onGet,
   onPost,
   seeOther,
   type View,
 } from '../operator/frame/context.ts';
-import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
+import { count, duration, mistake, post } from '../operator/frame/element.ts';
 import { field, mistakeIn } from '../operator/frame/form.ts';
 import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
@@ -113,6 +114,6 @@ ${mistake(wrong)}
 <dl class="facts"><dt>Time</dt><dd id="time">${utc(now)}</dd>
 <dt>Turned by</dt><dd>${turnedBy === 0 ? 'nothing' : html`${duration(turnedBy)} (${count(turnedBy)} s)`}</dd>
 <dt>Machine</dt><dd>${utc(context.machineNow)}</dd></dl>
-${onlyFor(context, 'admin', forms)}`;
+${may(context, 'admin') ? forms : ''}`;
   return { section: '/clock', title: 'Clock', content, status: wrong === undefined ? 200 : 400 };
 }

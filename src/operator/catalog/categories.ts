@@ -1,17 +1,24 @@
 import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
-import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/changes.ts';
 import { type Html, html } from '../../http/html.ts';
 import { readId } from '../../http/operations/query.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { latestChanges } from '../audit.ts';
-import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther, type View } from '../frame/context.ts';
-import { cardTable, empty, foreign, long, mistake, numeric, onlyFor, post } from '../frame/element.ts';
-import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
+import {
+  type ConsoleContext,
+  download,
+  may,
+  nothingHere,
+  onGet,
+  onPost,
+  seeOther,
+  type View,
+} from '../frame/context.ts';
+import { cardTable, empty, foreign, long, mistake, numeric, post } from '../frame/element.ts';
+import { described, fieldMistake, mistakeIn, mistakeSummary, mistakesIn } from '../frame/form.ts';
 import { addressOf, filters, onePage, searchText, textField } from '../frame/list.ts';
 
-const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
@@ -34,7 +41,7 @@ async function listCategories(context: ConsoleContext): Promise<View> {
     text ? categories.search({ ...at, text }) : categories.list(at),
   );
   const hasNone = items.length === 0 && isFirst && text === '';
-  const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
+  const content = html`<div class="heading"><h1>Categories</h1>${may(context, 'admin') ? html`<a class="button primary" href="/console/categories/import">Import a file</a>` : ''}</div>
 ${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true })], { isFiltered: text !== '' })}
 ${items.length === 0 ? noCategories(context, hasNone) : categoryTable(items)}
 ${pages}
@@ -57,7 +64,7 @@ function noCategories(context: ConsoleContext, hasNone: boolean): Html {
   if (!hasNone) return empty('No category found.', html`<a href="/console/categories">Show all categories</a>`);
   return empty(
     'There are no categories yet.',
-    html`${onlyFor(context, 'admin', html`<a href="/console/categories/import">Import a file</a>. `)}Create them through the API: <code>POST ${context.url()}/categories</code>`,
+    html`${may(context, 'admin') ? html`<a href="/console/categories/import">Import a file</a>. ` : ''}Create them through the API: <code>POST ${context.url()}/categories</code>`,
   );
 }
 
@@ -77,26 +84,21 @@ async function exportCategories({ storage, exchange }: ConsoleContext): Promise<
 async function categoryPage(
   context: ConsoleContext,
   category: Category,
-  { name = category.name, mistakes = NO_MISTAKES }: { name?: string; mistakes?: Mistakes } = {},
+  name = category.name,
+  wrong?: string,
 ): Promise<View> {
+  const mistakes = mistakesIn('name', wrong);
+  const form = html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
+<div class="row"><button class="primary">Rename</button></div></div>`;
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
-<div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
+<div class="heading"><h1>${foreign(category.name)}</h1>${may(context, 'admin') ? html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>` : ''}</div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd>
 <dt>Pets</dt><dd><a href="/console${addressOf('/pets', { category: `${category.id}` })}">Pets of this category</a></dd></dl>
 ${mistakeSummary(mistakes)}
-${onlyFor(
-  context,
-  'admin',
-  post(
-    context,
-    `/categories/${category.id}`,
-    html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
-<div class="row"><button class="primary">Rename</button></div></div>`,
-  ),
-)}
+${may(context, 'admin') ? post(context, `/categories/${category.id}`, form) : ''}
 <section aria-labelledby="history-heading"><h2 id="history-heading">History</h2>
 ${await latestChanges(context, `${category.id}`)}</section>`;
-  const status = mistakes.size === 0 ? 200 : 400;
+  const status = wrong === undefined ? 200 : 400;
   return { section: '/categories', title: category.name, content, status };
 }
 
@@ -109,8 +111,7 @@ async function rename(context: ConsoleContext): Promise<View | Answer> {
     await renameCategory(context, category.id, submitted);
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
-    if (!(error instanceof CatalogError && RENAME_REFUSALS.has(error.code))) throw error;
-    return categoryPage(context, category, { name: submitted, mistakes: new Map([['name', error.message]]) });
+    return categoryPage(context, category, submitted, mistakeIn(error, 'catalog_full'));
   }
 }
 
@@ -130,8 +131,7 @@ async function remove(context: ConsoleContext): Promise<View | Answer> {
     await deleteCategory(context, category.id);
     return seeOther('/categories', 'deleted');
   } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'category_in_use')) throw error;
-    return deletePage(context, category, error.message);
+    return deletePage(context, category, mistakeIn(error, 'category_in_use'));
   }
 }
 

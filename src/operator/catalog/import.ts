@@ -10,7 +10,7 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, nothingHere, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
-import { described, field, fieldMistake, mistakeSummary, NO_MISTAKES } from '../frame/form.ts';
+import { described, field, fieldMistake, mistakeSummary, mistakesIn } from '../frame/form.ts';
 import type { ImportJob } from './import-job.ts';
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -24,7 +24,7 @@ export const importRoutes = [
 ];
 
 function importPage(context: ConsoleContext, wrong?: string, records: readonly FileMistake[] = []): View {
-  const mistakes = wrong === undefined ? NO_MISTAKES : new Map([['file', wrong]]);
+  const mistakes = mistakesIn('file', wrong);
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import categories</h1>

@@ -1,5 +1,3 @@
-import type { ConsoleSession } from '../../catalog/operator/access.ts';
-import { includesRole, type Role } from '../../catalog/operator/access.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
@@ -122,11 +120,6 @@ export function empty(title: string, advice: Html): Html {
 /** A POST form with the session's CSRF token. */
 export function post(context: { readonly csrf: string }, action: string, content: Html): Html {
   return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
-}
-
-/** Content shown only to sessions with a role. */
-export function onlyFor({ session }: { readonly session: ConsoleSession }, role: Role, content: Html): Html {
-  return includesRole(session.role, role) ? content : html``;
 }
 
 /** The hidden field with the CSRF token; forms are refused without it. */

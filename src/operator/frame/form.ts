@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CatalogError } from '../../catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { readBytes } from '../../http/transport/request.ts';
@@ -73,10 +73,15 @@ export class FormCheck {
   }
 }
 
-/** The message of a `validation_failed`, for its form. Throws any other error. */
-export function mistakeIn(error: unknown): string {
-  if (error instanceof CatalogError && error.code === 'validation_failed') return error.message;
+/** The message of a `validation_failed`, or of an error with one of these codes, for its form. Throws any other. */
+export function mistakeIn(error: unknown, ...codes: readonly AnyErrorCode[]): string {
+  if (error instanceof CatalogError && ['validation_failed', ...codes].includes(error.code)) return error.message;
   throw error;
+}
+
+/** The mistake in one field of a form; none without a message. */
+export function mistakesIn(name: string, message: string | undefined): Mistakes {
+  return message === undefined ? NO_MISTAKES : new Map([[name, message]]);
 }
 
 /** Every mistake with a link to its field, above the form; nothing without any. */

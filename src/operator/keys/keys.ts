@@ -20,7 +20,6 @@ import {
   long,
   moment,
   numeric,
-  onlyFor,
   pager,
   post,
   secondOf,
@@ -107,7 +106,7 @@ async function listKeys(context: ConsoleContext): Promise<View> {
   const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(end)} of ${counted(found, 'key')}</p>${csvLink('/keys/export', filter)}</div>
 ${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
 ${pager(number > 1 ? at(number - 1) : undefined, end < found ? at(number + 1) : undefined)}`;
-  const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
+  const content = html`<div class="heading"><h1>Keys</h1>${may(context, 'keys') ? html`<a class="button primary" href="/console/keys/new">New key</a>` : ''}</div>
 ${found > 0 || isFiltered ? filterForm(context, wanted, isFiltered) : ''}
 ${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
   return { section: '/keys', title: 'Keys', content };
@@ -179,7 +178,7 @@ function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: bo
 
 /** The advice where no key is yet. */
 export function noKeyYet(context: ConsoleContext): Html {
-  const create = onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`);
+  const create = may(context, 'keys') ? html`<a href="/console/keys/new">Create the first key</a>` : '';
   return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
 }
 
@@ -238,7 +237,7 @@ function noRequests({ url }: ConsoleContext): Html {
 function gracePanel(context: ConsoleContext, { id }: ApiKey, { prefix, endsAt }: Grace): Html {
   return html`<div class="panel warning"><div><p><strong>The old secret ends ${moment(endsAt)}</strong>, in ${duration(endsAt - context.now)}</p>
 <p>The key was rotated. <code>${prefix}…</code> works until then, and both secrets share one quota.</p></div>
-${onlyFor(context, 'keys', post(context, `/keys/${id}/end-graces`, html`<button>End it now</button>`))}</div>`;
+${may(context, 'keys') ? post(context, `/keys/${id}/end-graces`, html`<button>End it now</button>`) : ''}</div>`;
 }
 
 /** The ban that is on, with the button that lifts it. */
@@ -246,7 +245,7 @@ export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
   const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. Its level is ${ban.level} of ${BAN_SECONDS.length}: each ban in a row lasts longer than the one before, ${duration(BAN_SECONDS.at(-1) ?? 0)} at most, until a day passes without one.</p></div>
-${onlyFor(context, 'keys', post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`))}</div>`;
+${may(context, 'keys') ? post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`) : ''}</div>`;
 }
 
 /** The buttons that change a key; none for a revoked one, or a session that may not. */

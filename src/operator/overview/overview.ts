@@ -4,8 +4,8 @@ import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { type ConsoleContext, type ConsoleOptions, onGet, type View } from '../frame/context.ts';
-import { count, duration, empty, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
+import { type ConsoleContext, type ConsoleOptions, may, onGet, type View } from '../frame/context.ts';
+import { count, duration, empty, foreign, moment, post, utcMoment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
 import { noKeyYet } from '../keys/keys.ts';
@@ -163,7 +163,7 @@ async function bans(context: ConsoleContext): Promise<Html> {
   const panel = (ban: KeyBan) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
-${onlyFor(context, 'keys', post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`))}</li>\n`;
+${may(context, 'keys') ? post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`) : ''}</li>\n`;
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''} <small>on all instances</small></h2>

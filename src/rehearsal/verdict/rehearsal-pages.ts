@@ -5,12 +5,13 @@ import { type Html, html } from '../../http/html.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
+  may,
   nothingHere,
   onGet,
   onPost,
   type View,
 } from '../../operator/frame/context.ts';
-import { csrfField, empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
+import { csrfField, empty, foreign, mistake, post, table } from '../../operator/frame/element.ts';
 import { field, mistakeIn } from '../../operator/frame/form.ts';
 import { secretPage } from '../../operator/keys/change.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
@@ -54,11 +55,9 @@ export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRou
 
 async function listPage(context: ConsoleContext, transactions: Transactions): Promise<View> {
   const rehearsed = await listRehearsed(transactions, SHOWN_MAX + 1);
-  const button = onlyFor(
-    context,
-    'keys',
-    html`<a class="button primary" href="/console/rehearsals/new">New rehearsal</a>`,
-  );
+  const button = may(context, 'keys')
+    ? html`<a class="button primary" href="/console/rehearsals/new">New rehearsal</a>`
+    : '';
   const columns = ['Key', 'Script', 'Reached'];
   const none = empty(
     'No client was rehearsed yet.',
