@@ -1,11 +1,10 @@
 import { ConfigMistakes } from '../../config.ts';
 import { CATEGORY_DEFECTS } from './categories.ts';
-import { ERROR_DEFECTS } from './errors.ts';
 import type { Defect } from './fault.ts';
 import { HTTP_DEFECTS } from './http.ts';
-import { LIMIT_DEFECTS, LIMIT_HEADER_DEFECTS } from './limits.ts';
+import { LIMIT_DEFECTS } from './limits.ts';
 
-const TABLES = [CATEGORY_DEFECTS, ERROR_DEFECTS, HTTP_DEFECTS, LIMIT_HEADER_DEFECTS, LIMIT_DEFECTS];
+const TABLES = [CATEGORY_DEFECTS, HTTP_DEFECTS, LIMIT_DEFECTS];
 
 /** Every defect that a service in rehearsal can be given. */
 export const DEFECTS: readonly Defect[] = TABLES.flatMap((table) =>

@@ -69,8 +69,11 @@ const PAIR: Readonly<Record<string, readonly [string, string, string | RegExp, s
   'rate-limit-time': ['RateLimit tells another t', 'RateLimit', /t=\d+/, 't=7000'],
 };
 
-/** Limit headers that are missing on one kind of answer, or that no count fits. */
-export const LIMIT_HEADER_DEFECTS: DefectTable = {
+/**
+ * Limit headers that are missing on one kind of answer, or that no count fits, and counts that are wrong, with headers
+ * and refusals that do not fit them.
+ */
+export const LIMIT_DEFECTS: DefectTable = {
   ...Object.fromEntries(Object.entries(ON).flatMap(([on, where]) => missing(on, where))),
   ...Object.fromEntries(
     Object.entries(TOLD_ON_401).map(([name, [header, change]]) => [
@@ -85,10 +88,6 @@ export const LIMIT_HEADER_DEFECTS: DefectTable = {
       heading({ status: 404 }, header, (text) => text.replace(part, other)),
     ]),
   ),
-};
-
-/** Counts that are wrong, and headers and refusals that do not fit them. */
-export const LIMIT_DEFECTS: DefectTable = {
   'limits.reset-unix-time reset-in-seconds-from-now: X-RateLimit-Reset is the number of seconds until the reset':
     telling((decision) => ({ ...decision, reset: decision.reset - decision.now })),
   'limits.reset-unix-time reset-in-milliseconds: X-RateLimit-Reset is a Unix time in milliseconds': telling(
