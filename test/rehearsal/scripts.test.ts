@@ -369,7 +369,7 @@ test('the wait for a date is noted to the millisecond', async () => {
     ...{ idempotencyKey: null, credentials: null, step: 'limit-date:2', isEarly: false, isDelivered: true },
     ...{ isDone: false, hasCreated: false, retryAfter: 2.345 },
   };
-  await saveProgress(transactions, id, { progress: { reached: 1, holdsUntilMs: 7 }, number: 0, note });
+  await saveProgress(transactions, id, { position: { reached: 1, holdsUntilMs: 7 }, number: 0, note });
   assert.deepEqual((await readRehearsal(transactions, id))?.requests, [note]);
   await transactions.transact((trx) => trx.run(sql`update rehearsal_notes set retry_after_ms = null`));
   const [old] = (await readRehearsal(transactions, id))?.requests ?? [];

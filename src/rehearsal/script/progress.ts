@@ -33,41 +33,34 @@ export interface Held {
   readonly retryAfter: string;
 }
 
-const BEGINNING: Position = { reached: 0, holdsUntilMs: null };
-
 /** A script that is being followed, step by step. */
-export class Progress implements Position {
+export class Progress {
   readonly script: string;
   readonly #time: Time;
   readonly #steps: readonly Step[];
-  #reached: number;
-  #holdsUntilMs: number | null;
+  #position: Position;
 
   /** Throws `validation_failed` for a wrong script. */
-  constructor(script: string, time: Time, { reached, holdsUntilMs } = BEGINNING) {
+  constructor(script: string, time: Time, position: Position = { reached: 0, holdsUntilMs: null }) {
     this.script = script;
     this.#time = time;
     this.#steps = parseScript(script);
-    this.#reached = reached;
-    this.#holdsUntilMs = holdsUntilMs;
+    this.#position = position;
   }
 
-  get reached(): number {
-    return this.#reached;
-  }
-
-  get holdsUntilMs(): number | null {
-    return this.#holdsUntilMs;
+  get position(): Position {
+    return this.#position;
   }
 
   /** The step that would apply to a request; undefined when the script is over. */
   look(): CurrentStep | undefined {
-    const place = this.#reached - 1;
+    const { reached } = this.#position;
+    const place = reached - 1;
     const last = this.#steps[place];
     if (last && this.#heldMs > 0) return { step: last, place, isConsumed: false, isEarly: true };
     if (last?.name === 'revoked') return { step: last, place, isConsumed: false, isEarly: false };
-    const step = this.#steps[this.#reached];
-    return step && { step, place: this.#reached, isConsumed: true, isEarly: false };
+    const step = this.#steps[reached];
+    return step && { step, place: reached, isConsumed: true, isEarly: false };
   }
 
   /**
@@ -77,22 +70,23 @@ export class Progress implements Position {
   take(): CurrentStep | undefined {
     const current = this.look();
     if (!current?.isConsumed) return current;
-    this.#reached += 1;
     const { name, seconds } = current.step;
     const overMs = this.#time.unixMs() % SECOND_MS;
     const restMs = name === 'limit-date' && overMs > 0 ? 1_000 - overMs : 0;
-    this.#holdsUntilMs = HOLDING.has(name) ? this.#nowMs + seconds * 1_000 + restMs : null;
+    const holdsUntilMs = HOLDING.has(name) ? this.#nowMs + seconds * 1_000 + restMs : null;
+    this.#position = { reached: current.place + 1, holdsUntilMs };
     return current;
   }
 
   /** Gives a step back that could not be played, unless a later one was consumed meanwhile. */
   giveBack({ place, isConsumed }: CurrentStep): void {
-    if (isConsumed && this.#reached === place + 1) this.#reached = place;
+    const { reached, holdsUntilMs } = this.#position;
+    if (isConsumed && reached === place + 1) this.#position = { reached: place, holdsUntilMs };
   }
 
   /** The limit, quota or ban in force. */
   held(): Held | undefined {
-    const step = this.#steps[this.#reached - 1];
+    const step = this.#steps[this.#position.reached - 1];
     const ms = this.#heldMs;
     if (!step || ms === 0) return undefined;
     const seconds = Math.ceil(ms / 1_000);
@@ -101,7 +95,7 @@ export class Progress implements Position {
 
   /** The time that the last step is still in force; 0 once what is left is tolerated. */
   get #heldMs(): number {
-    const ms = (this.#holdsUntilMs ?? 0) - this.#nowMs;
+    const ms = (this.#position.holdsUntilMs ?? 0) - this.#nowMs;
     return ms > TOLERANCE_MS ? ms : 0;
   }
 

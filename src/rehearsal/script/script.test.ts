@@ -50,16 +50,16 @@ test('a step that could not be played is given back, unless a later one was take
   const [first, second] = [progress.take(), progress.take()];
   assert.ok(first && second);
   progress.giveBack(first);
-  assert.equal(progress.reached, 2);
+  assert.equal(progress.position.reached, 2);
   progress.giveBack(second);
-  assert.equal(progress.reached, 1);
+  assert.equal(progress.position.reached, 1);
 
   const revoked = new Progress('revoked', systemTime());
   revoked.take();
   const later = revoked.take();
   assert.deepEqual([later?.isEarly, later?.isConsumed], [false, false]);
   if (later) revoked.giveBack(later);
-  assert.equal(revoked.reached, 1, 'it is for good');
+  assert.equal(revoked.position.reached, 1, 'it is for good');
 });
 
 test('a Retry-After is read as seconds or as a date of the wall clock, and moments are told to the microsecond', () => {

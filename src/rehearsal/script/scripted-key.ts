@@ -63,6 +63,6 @@ export class ScriptedKey {
 
   /** Stores how far the script was followed, and the note of a request. Throws `unavailable` or `outcome_unknown`. */
   save(number: number, note: Note): Promise<void> {
-    return saveProgress(this.#transactions, this.#id, { progress: this.progress, number, note });
+    return saveProgress(this.#transactions, this.#id, { position: this.progress.position, number, note });
   }
 }

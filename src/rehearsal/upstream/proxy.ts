@@ -76,8 +76,8 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 
 function rehearsed(context: ExchangeContext, requests: readonly Note[], { origin }: Upstream): Rehearsed {
   const { progress, remarks, unanswered, reason } = context;
-  const { script, reached } = progress;
-  const kept = { keyId: null, script, reached, requests, remarks: [...remarks] };
+  const { script, position } = progress;
+  const kept = { keyId: null, script, reached: position.reached, requests, remarks: [...remarks] };
   if (unanswered === 0) return kept;
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
   return { ...kept, failure: `The upstream ${origin} did not answer ${count} under ${script} (${reason})` };

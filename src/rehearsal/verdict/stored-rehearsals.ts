@@ -63,9 +63,9 @@ export function readProgress(transactions: Transactions, keyId: string): Promise
 export function saveProgress(
   transactions: Transactions,
   keyId: string,
-  { progress, number, note }: { readonly progress: Position; readonly number: number; readonly note: Note },
+  { position, number, note }: { readonly position: Position; readonly number: number; readonly note: Note },
 ): Promise<void> {
-  const { reached, holdsUntilMs } = progress;
+  const { reached, holdsUntilMs } = position;
   return transactions.batch(async (trx) => {
     await trx.run(sql`
       update rehearsed_keys set position = ${reached}, holds_until_ms = ${holdsUntilMs} where key_id = ${keyId}`);
