@@ -156,11 +156,8 @@ export class Exchange {
 
   async #readBody(): Promise<void> {
     if (this.#request.headers.expect !== undefined) this.#response.writeContinue();
-    try {
-      await drain(this.#body());
-    } catch {
-      // The client left.
-    }
+    // The client may leave.
+    await drain(this.#body()).catch(() => {});
   }
 
   /** The chunks of the body; its digest is kept. */
@@ -252,7 +249,7 @@ export class Exchange {
     // An answer that cannot be greased consumes no step.
     if (this.#step === 'grease') this.#giveBack();
     this.#head(answer);
-    await this.#write(chunks);
+    for await (const chunk of chunks) await this.#write(chunk);
     // The last byte of a length is in the last chunk; without one the end is a separate write.
     if (this.#answeredAt === undefined || fieldOf(fields, 'content-length') === undefined) this.#stamp();
     this.#response.end();
@@ -284,7 +281,7 @@ export class Exchange {
       if (!this.#answer) this.#head(answer);
       const part = chunk.subarray(0, left);
       left -= part.length;
-      await this.#write([part]);
+      await this.#write(part);
     }
     this.#close('destroySoon');
   }
@@ -316,13 +313,10 @@ export class Exchange {
     this.#response.end(body);
   }
 
-  async #write(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
-    const response = this.#response;
-    for await (const chunk of chunks) {
-      if (response.destroyed) return;
-      this.#stamp();
-      if (!response.write(chunk)) await this.#until('drain');
-    }
+  async #write(chunk: Buffer): Promise<void> {
+    if (this.#response.destroyed) return;
+    this.#stamp();
+    if (!this.#response.write(chunk)) await this.#until('drain');
   }
 
   /** Waits for an event of the response, but not longer than the client. */

@@ -6,7 +6,7 @@ import { Progress } from '../script/progress.ts';
 import { NOTES_MAX, type Note, type Rehearsed } from '../verdict/note.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
 import { NO_UPGRADE } from './made-up-answers.ts';
-import { type Upstream, type UpstreamOptions, upstreamAt } from './upstream.ts';
+import { type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -64,7 +64,7 @@ export async function openProxy(options: ProxyOptions) {
     /** Closes every connection, and returns what was kept. No byte of a body is. */
     async end() {
       await close();
-      return rehearsed(context, requests, upstream);
+      return rehearsed(context, requests);
     },
     [Symbol.asyncDispose]: close,
   };
@@ -74,11 +74,11 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-function rehearsed(context: ExchangeContext, requests: readonly Note[], { origin }: Upstream): Rehearsed {
-  const { progress, remarks, unanswered, reason } = context;
+function rehearsed(context: ExchangeContext, requests: readonly Note[]): Rehearsed {
+  const { progress, upstream, remarks, unanswered, reason } = context;
   const { script, position } = progress;
   const kept = { keyId: null, script, reached: position.reached, requests, remarks: [...remarks] };
   if (unanswered === 0) return kept;
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
-  return { ...kept, failure: `The upstream ${origin} did not answer ${count} under ${script} (${reason})` };
+  return { ...kept, failure: `The upstream ${upstream.origin} did not answer ${count} under ${script} (${reason})` };
 }
