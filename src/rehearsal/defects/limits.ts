@@ -32,17 +32,11 @@ const LIMIT = 'X-RateLimit-Limit';
 const REMAINING = 'X-RateLimit-Remaining';
 const RESET = 'X-RateLimit-Reset';
 
+/** Answers that may lack a header of the limits. */
 const ON: Readonly<Record<string, Where>> = {
+  ...Object.fromEntries([201, 304, 400, 401, 405, 413, 415, 429].map((status) => [status, { status }])),
   200: { status: 200, method: 'GET', path: '/v1/categories' },
-  201: { status: 201 },
-  304: { status: 304 },
-  400: { status: 400 },
-  401: { status: 401 },
   404: { status: 404, path: /^(?!.v1.pets)/ },
-  405: { status: 405 },
-  413: { status: 413 },
-  415: { status: 415 },
-  429: { status: 429 },
   head: { method: 'HEAD' },
   options: { method: 'OPTIONS' },
   pets: { status: 200, path: '/v1/pets' },
