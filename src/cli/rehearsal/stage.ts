@@ -1,4 +1,4 @@
-import { type IssuedKey, issueKey } from '../../catalog/operator/changes.ts';
+import { issueKey } from '../../catalog/operator/changes.ts';
 import { readConfig } from '../../config.ts';
 import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
 import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-rehearsals.ts';
@@ -34,20 +34,16 @@ export async function openServiceStage(script: string, { isEmpty }: { readonly i
   await using stack = new AsyncDisposableStack();
   const { database } = stack.use(claimEphemeral());
   const config = { ...readConfig({ flags: SETTINGS, env: {}, file: {} }), database };
-  let issued: IssuedKey | undefined;
   const opened = await openService(config, {
     log: openLog(config.logLevel),
     isClaimed: true,
-    async prepare(storage, now) {
-      if (!isEmpty) await fillWithDemo(storage, now);
-      const context = { storage, environment: config.environment, now, by: systemOperator() };
-      issued = await issueKey(context, { name: 'rehearsal', plan: PLAN });
-      await insertScript(storage.transactions, { keyId: issued.key.id, script });
-    },
+    ...(!isEmpty && { prepare: fillWithDemo }),
   });
-  if (!opened || !issued) throw new Error('The stage was not opened');
-  const { key, secret } = issued;
-  const { service, storage } = stack.use(opened);
+  if (!opened) throw new Error('The stage was not opened');
+  const { service, storage, time } = stack.use(opened);
+  const context = { storage, environment: config.environment, now: time.now().unix, by: systemOperator() };
+  const { key, secret } = await issueKey(context, { name: 'rehearsal', plan: PLAN });
+  await insertScript(storage.transactions, { keyId: key.id, script });
   const started = stack.move();
   return {
     url: service.url,
