@@ -40,7 +40,7 @@ export async function openRehearsal(
   const take = oneAtATime(async () => time.turn(await takeTurn(transactions, time.machine)));
   await markRehearsed(transactions);
   await take();
-  const keys = new ScriptedKeys({ transactions, time });
+  const keys = new ScriptedKeys(transactions, time);
   return {
     createApp(options) {
       const serve = withScripts(withDefects(createApp, defects, time), { keys, time })(options);

@@ -6,7 +6,7 @@ import { ScriptedKeys } from './scripted-key.ts';
 test('whether a key has a script is read once, and again after a failure', async () => {
   const outcomes = [Promise.reject(new Error('unavailable')), Promise.resolve(undefined)];
   let reads = 0;
-  const keys = new ScriptedKeys({ transactions: { read: () => outcomes[reads++] }, time: systemTime() } as never);
+  const keys = new ScriptedKeys({ read: () => outcomes[reads++] } as never, systemTime());
   await assert.rejects(keys.find('key_1'), { message: 'unavailable' });
   assert.deepEqual([await keys.find('key_1'), await keys.find('key_1'), reads], [undefined, undefined, 2]);
 });
@@ -14,10 +14,7 @@ test('whether a key has a script is read once, and again after a failure', async
 test('the progress of a script is never evicted, however many keys without one come', async () => {
   let reads = 0;
   const saved = { script: 'ok', reached: 0, holdsUntilMs: null, nextNumber: 0 };
-  const keys = new ScriptedKeys({
-    transactions: { read: async () => (reads++ === 0 ? saved : undefined) },
-    time: systemTime(),
-  } as never);
+  const keys = new ScriptedKeys({ read: async () => (reads++ === 0 ? saved : undefined) } as never, systemTime());
   const first = await keys.find('key_1');
   for (let other = 2; other <= 10_001; other += 1) await keys.find(`key_${other}`);
   assert.equal(await keys.find('key_1'), first);

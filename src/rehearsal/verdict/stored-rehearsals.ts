@@ -6,7 +6,7 @@ import type { Position } from '../script/progress.ts';
 import { NOTES_MAX, type Note, type Rehearsed } from './note.ts';
 
 /** State from which a service goes on with a rehearsal. */
-export interface SavedProgress extends Position {
+interface SavedProgress extends Position {
   readonly script: string;
   readonly nextNumber: number;
 }
