@@ -55,7 +55,8 @@ function timeline(notes: readonly Note[], judged: readonly Judged[], { prefix, s
   const first = Math.max(0, notes.length - SHOWN_MAX);
   const rows = notes.slice(first).map((note, index) => {
     const number = first + index + 1;
-    return row({ note, number, prefix, before: notes[number - 2], broken: broken.get(number) ?? [] });
+    const others = cells(note, { before: notes[number - 2], broken: broken.get(number) ?? [] });
+    return html`<tr id="${prefix}request-${number}"><th scope="row" class="number">${number}</th>${others}</tr>\n`;
   });
   const none = html`<tr><td colspan="7">No request has come yet.</td></tr>`;
   return html`<h2>Requests${suffix}</h2>
@@ -63,23 +64,15 @@ function timeline(notes: readonly Note[], judged: readonly Judged[], { prefix, s
 ${table(`Requests${suffix}`, COLUMNS, rows.length > 0 ? rows : [none], prefix ? '' : 'timeline-rows')}`;
 }
 
-interface Row {
-  readonly note: Note;
-  readonly number: number;
-  readonly prefix: string;
-  readonly before: Note | undefined;
-  readonly broken: readonly string[];
-}
-
-function row({ note, number, prefix, before, broken }: Row): Html {
+function cells(note: Note, { before, broken }: { before: Note | undefined; broken: readonly string[] }): Html {
   const asked = before?.isDelivered ? before.retryAfter : null;
   const waitedMs = before && Math.max(0, note.at - before.answeredAt);
   const verdict = broken.map((rule) => html`<span class="badge danger">${rule}</span> `);
   const kept = asked !== null && !broken.includes('waits') ? html`<span class="badge good">waited</span>` : '';
-  return html`<tr id="${prefix}request-${number}"><th scope="row" class="number">${number}</th><td class="number">${waitedMs === undefined ? '' : waitText(waitedMs)}</td>
+  return html`<td class="number">${waitedMs === undefined ? '' : waitText(waitedMs)}</td>
 <td>${asked === null || waitedMs === undefined ? '' : askedFor(asked, waitedMs)}</td><td>${note.method} <code>${note.route}</code></td>
 <td>${note.step === null ? html`<span class="soft">${note.isEarly ? 'early' : 'none'}</span>` : html`<code>${note.step}</code>`}</td>
-<td>${answerText(note)}</td><td>${verdict}${kept}</td></tr>\n`;
+<td>${answerText(note)}</td><td>${verdict}${kept}</td>`;
 }
 
 function askedFor(seconds: number, waitedMs: number): Html {
