@@ -196,8 +196,8 @@ function neverGaveUp({ runs }: Seen): Finding[] | undefined {
 
 function stoppedAtGrease({ requests, command }: Seen): Finding[] | undefined {
   const answers = requests.filter(({ status, isDelivered }) => isDelivered && status !== null && status < 300);
-  const [greased = [], others = []] = [true, false].map((wanted) =>
-    answers.filter(({ step }) => (step === 'grease') === wanted),
+  const { greased = [], others = [] } = Object.groupBy(answers, ({ step }) =>
+    step === 'grease' ? 'greased' : 'others',
   );
   // A client that repeats its calls after other answers too does not do so because of the grease.
   const repeatsAll = others.some((answered) => repeatedAtOnce(answered, requests));

@@ -30,14 +30,6 @@ const REPORTS_MAX = 50;
 
 const checkReports = validator({ type: 'array', maxItems: REPORTS_MAX, items: PrintedRehearsal } as const);
 
-interface Fields {
-  readonly name: string;
-  /** One for each row; an empty name is no step. */
-  readonly rows: readonly { readonly step: string; readonly seconds: string; readonly times: string }[];
-  /** Written by hand, it goes before the rows. */
-  readonly script: string;
-}
-
 /**
  * The pages of the console about rehearsals: their list, the form that writes a script, the timeline of each, and that
  * of a run whose service or proxy is gone, by its report, of which nothing is kept.
@@ -94,7 +86,7 @@ ${post(context, '/rehearsals', form)}`;
   return pageBelow({ title: 'New rehearsal', content, wrong });
 }
 
-function formRow(number: number, { step, seconds, times }: Fields['rows'][number]): Html {
+function formRow(number: number, { step, seconds, times }: ReturnType<typeof readFields>['rows'][number]): Html {
   const names = ['', ...Object.keys(STEP_SECONDS_MAX)].map(
     (each) => html`<option value="${each}"${each === step ? html` selected` : ''}>${each || 'none'}</option>`,
   );
@@ -128,7 +120,8 @@ async function create(context: ConsoleContext, transactions: Transactions): Prom
   }
 }
 
-function readFields(form: URLSearchParams): Fields {
+/** The fields of the form. A row whose step is empty is none; a script that is written by hand goes before the rows. */
+function readFields(form: URLSearchParams) {
   const [steps, seconds, times] = ['step', 'seconds', 'times'].map((name) => form.getAll(name));
   const rows = Array.from({ length: ROWS }, (_, index) => ({
     step: steps?.[index] ?? '',
