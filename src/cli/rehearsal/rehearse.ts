@@ -28,14 +28,8 @@ import { runToEnd } from './command.ts';
 import { knownUnder, readExpected, staleLines } from './expected.ts';
 import { openServiceStage, type Stage } from './stage.ts';
 
-/** A script to play, and the faults that do not count under it. */
-interface Rehearsal {
-  readonly script: string;
-  readonly allowed: Allowed;
-}
-
 /** Scripts that a client of one call can end; such a client makes no call after an answer with unknown members. */
-const USUAL: readonly Rehearsal[] = [
+const USUAL: readonly { readonly script: string; readonly allowed: Allowed }[] = [
   ...['limit:1,ok', 'lost,ok', 'unavailable:1,ok', 'error*2,ok', 'cut,ok'].map((script) => ({ script, allowed: {} })),
   { script: 'grease,ok', allowed: { partial: true } },
   { script: 'limit-date:2,ok', allowed: {} },
