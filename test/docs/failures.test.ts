@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { ErrorCode } from '../../src/catalog/error.ts';
 import { ERROR_GUIDE } from '../../src/http/docs/error-guide.ts';
 import { publicApi } from '../../src/http/docs/openapi.ts';
-import { operationsOf } from '../../src/http/docs/reference/contract.ts';
 import { OPERATIONS } from '../../src/http/operations.ts';
 import { manualClock } from '../kit/clock.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -48,7 +47,7 @@ const PARTICULAR: Readonly<Record<string, Provoke>> = {
 test('the reference shows beside each operation what the service responds when it fails', async () => {
   const shown: Record<string, Record<string, string>> = JSON.parse(readFileSync(FILE, 'utf8'));
   const real: typeof shown = {};
-  for (const { id, errors } of operationsOf(publicApi(OPERATIONS, []))) {
+  for (const { id, errors } of publicApi(OPERATIONS, []).operations) {
     for (const { code, status } of errors) {
       const settings = code === 'catalog_full' ? { CATEGORIES_MAX: '1' } : {};
       const unix = code === 'gone' ? AFTER_SUNSET : undefined;

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Type } from 'typebox';
-import type { DescribedApi } from '../../src/http/docs/described.ts';
+import { describeApi } from '../../src/http/docs/described.ts';
 import { sectionsOf } from '../../src/http/docs/markdown.ts';
-import { operationsOf, type ReferenceApi } from '../../src/http/docs/reference/contract.ts';
-import { operationLinks, referenceContent } from '../../src/http/docs/reference/reference.ts';
+import { operationLinks, type ReferenceApi, referenceContent } from '../../src/http/docs/reference/reference.ts';
 import { referenceText } from '../../src/http/docs/reference/text.ts';
 import { searchIndex } from '../../src/http/docs/search.ts';
 import { layout } from '../../src/http/docs/site.ts';
@@ -92,7 +91,7 @@ const OPERATIONS: readonly Described[] = [
   },
 ];
 
-const DESCRIBED: DescribedApi = {
+const DESCRIBED = describeApi({
   info: { title: 'Toys', version: '1.2.3', description: 'Manages `toys`' },
   servers: [
     { description: 'Production', url: 'https://toys.example/v1' },
@@ -117,11 +116,10 @@ const DESCRIBED: DescribedApi = {
     permission === 'any' ? ['invalid_api_key'] : ['validation_failed', 'invalid_api_key', 'insufficient_scope'],
   failures: { createToy: { catalog_full: 'There are 9 toys', invalid_json: 'The body is not JSON' } },
   isPublic: true,
-};
+});
 const API: ReferenceApi = {
-  title: 'Reference',
-  described: DESCRIBED,
-  operations: operationsOf(DESCRIBED),
+  ...DESCRIBED,
+  heading: 'Reference',
   baseUrl: 'https://toys.example/v1',
   basePath: '/v1',
 };
@@ -129,17 +127,14 @@ const API: ReferenceApi = {
 const ALONE: ReferenceApi = {
   ...API,
   operations: API.operations.slice(1, 2),
-  described: {
-    ...DESCRIBED,
-    credential: {
-      ...DESCRIBED.credential,
-      noun: 'token',
-      label: 'Token',
-      prefix: 'petops_',
-      variable: 'PET_CATALOG_TOKEN',
-    },
-    isPublic: false,
+  credential: {
+    ...API.credential,
+    noun: 'token',
+    label: 'Token',
+    prefix: 'petops_',
+    variable: 'PET_CATALOG_TOKEN',
   },
+  isPublic: false,
 };
 
 const PAGE = `# First steps

@@ -3,6 +3,7 @@ import type { Schema } from '../../catalog/validate.ts';
 import { STATUS_OF } from '../errors.ts';
 import { IDEMPOTENCY_KEY, VALIDATOR } from '../operations/conditional.ts';
 import type { Described, Parameter } from '../operations/operation.ts';
+import { ERROR_GUIDE } from './error-guide.ts';
 
 /** A server of the contract: an address, or a placeholder in braces with the address as its default. */
 export interface ContractServer {
@@ -25,8 +26,8 @@ interface Credential {
   readonly variable: 'PET_CATALOG_KEY' | 'PET_CATALOG_TOKEN';
 }
 
-/** The description of an API and its operations that contract and reference share. */
-export interface DescribedApi {
+/** The description that an API gives of itself. */
+interface ApiDescription {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly ContractServer[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -47,15 +48,40 @@ export interface DescribedApi {
   readonly isPublic: boolean;
 }
 
+/** A parameter, or a member of a body. Its schema has its description, in Markdown. */
+export interface Field {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly schema: Schema;
+}
+
+export interface OperationError {
+  readonly status: number;
+  readonly code: AnyErrorCode;
+  readonly meaning: string;
+  /** A message that the operation responds with; undefined where none is known. */
+  readonly message?: string | undefined;
+}
+
 /** An operation with what follows from its other members. */
-export interface DescribedOperation extends Described {
+export interface DescribedOperation extends Omit<Described, 'errors'> {
   /** With all its headers but those of every answer. */
   readonly success: Required<Pick<Described['success'], 'headers'>> & Described['success'];
   readonly headerParameters: readonly Parameter[];
+  readonly fields: Readonly<Record<'path' | 'query' | 'header' | 'body', readonly Field[]>>;
   /** The last day (UTC, as YYYY-MM-DD), if the operation is deprecated. */
   readonly sunset: string | undefined;
   /** Every code that it can answer with, by status. */
   readonly codes: readonly AnyErrorCode[];
+  /** Without those that all share, but for `validation_failed` where there are values. */
+  readonly errors: readonly OperationError[];
+}
+
+/** An API as contract and reference show it. */
+export interface DescribedApi extends Omit<ApiDescription, 'operations'> {
+  readonly operations: readonly DescribedOperation[];
+  /** The errors of every operation that needs a scope, or of every operation if none does. */
+  readonly sharedErrors: readonly OperationError[];
 }
 
 const WITH_BODY: readonly AnyErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
@@ -91,36 +117,75 @@ const DEPRECATED = {
   Link: 'What to use instead',
 };
 
-/** Every operation of an API, in its order. */
-export function describedOperations({ operations, commonErrors }: DescribedApi): DescribedOperation[] {
-  return operations.map((operation) => {
-    const { method, conditional, deprecation, body, success, errors = [] } = operation;
-    const isCreate = method === 'POST';
-    const codes = new Set([
-      ...commonErrors(operation),
-      ...(body ? WITH_BODY : []),
-      ...(isCreate ? (['idempotency_key_reused'] as const) : []),
-      ...errors,
-    ]);
-    const headers = {
-      ...(conditional && VALIDATOR),
-      ...success.headers,
-      ...(isCreate && REPLAYED),
-      ...(deprecation && DEPRECATED),
-    };
-    return {
-      ...operation,
-      description: markedDescription(operation),
-      headerParameters: [
-        ...(conditional ? [IfNoneMatch] : []),
-        ...(errors.includes('precondition_failed') ? [IfMatch] : []),
-        ...(isCreate ? [IdempotencyKey] : []),
-      ],
-      success: { ...success, headers },
-      sunset: deprecation && dateOf(deprecation.sunset),
-      codes: [...codes].toSorted((one, other) => STATUS_OF[one] - STATUS_OF[other]),
-    };
+/** Adds what follows from the description of an API. */
+export function describeApi(api: ApiDescription): DescribedApi {
+  const described = api.operations.map((operation) => describedOperation(operation, api));
+  const [first, ...others] = described.filter(({ permission }) => permission !== 'any');
+  const shared = first?.codes.filter((code) => others.every(({ codes }) => codes.includes(code))) ?? [];
+  const operations = described.map((operation) => {
+    const { id, codes, body, queryParameters } = operation;
+    // Every operation has no parameter but its own; those with some have values to be checked as well.
+    const hasValues = body !== undefined || queryParameters !== undefined;
+    const own = codes.filter((code) => !shared.includes(code) || (hasValues && code === 'validation_failed'));
+    const errors = own.map((code) => ({ ...errorOf(code), message: api.failures?.[id]?.[code] }));
+    return { ...operation, errors };
   });
+  return { ...api, operations, sharedErrors: shared.map(errorOf) };
+}
+
+function describedOperation(operation: Described, { commonErrors }: ApiDescription) {
+  const { method, conditional, deprecation, body, success, errors = [] } = operation;
+  const { pathParameters = [], queryParameters = [] } = operation;
+  const isCreate = method === 'POST';
+  const headerParameters = [
+    ...(conditional ? [IfNoneMatch] : []),
+    ...(errors.includes('precondition_failed') ? [IfMatch] : []),
+    ...(isCreate ? [IdempotencyKey] : []),
+  ];
+  const headers = {
+    ...(conditional && VALIDATOR),
+    ...success.headers,
+    ...(isCreate && REPLAYED),
+    ...(deprecation && DEPRECATED),
+  };
+  const codes = new Set([
+    ...commonErrors(operation),
+    ...(body ? WITH_BODY : []),
+    ...(isCreate ? (['idempotency_key_reused'] as const) : []),
+    ...errors,
+  ]);
+  return {
+    ...operation,
+    description: markedDescription(operation),
+    success: { ...success, headers },
+    headerParameters,
+    fields: {
+      path: pathParameters.map((parameter) => fieldOf(parameter, true)),
+      query: queryParameters.map((parameter) => fieldOf(parameter, false)),
+      header: headerParameters.map((parameter) => fieldOf(parameter, false)),
+      body: body ? membersOf(body.schema) : [],
+    },
+    sunset: deprecation && dateOf(deprecation.sunset),
+    codes: [...codes].toSorted((one, other) => STATUS_OF[one] - STATUS_OF[other]),
+  };
+}
+
+function errorOf(code: AnyErrorCode): OperationError {
+  return { status: STATUS_OF[code], code, meaning: ERROR_GUIDE[code].meaning.slice(0, -1) };
+}
+
+function fieldOf({ name, description, schema }: Parameter, isRequired: boolean): Field {
+  return { name, isRequired, schema: { ...schema, description } };
+}
+
+/** The members of an object, or of the items of an array. */
+export function membersOf(schema: Schema): Field[] {
+  return membersOfObject(schema.items ?? schema);
+}
+
+function membersOfObject({ properties, required = [], anyOf = [] }: Schema): Field[] {
+  if (!properties) return anyOf.flatMap(membersOfObject);
+  return Object.entries(properties).map(([name, schema]) => ({ name, isRequired: required.includes(name), schema }));
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type ContractServer,
   type DescribedApi,
   type DescribedOperation,
-  describedOperations,
+  describeApi,
   exampleOf,
 } from './described.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
@@ -98,7 +98,7 @@ const HEADERS = {
 
 /** The description that contract and reference give of the public API. */
 export function publicApi(operations: readonly Operation[], servers: readonly ContractServer[]): DescribedApi {
-  return {
+  return describeApi({
     info: {
       title: 'Pet Catalog Service',
       version: INTERFACE_VERSION,
@@ -126,7 +126,7 @@ export function publicApi(operations: readonly Operation[], servers: readonly Co
     commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
     failures: JSON.parse(shippedFile('http/docs/pages/failures.json').toString()),
     isPublic: true,
-  };
+  });
 }
 
 /** Generates the contract of an API, OpenAPI 3.1; members that are undefined are none in JSON. */
@@ -134,7 +134,7 @@ export function contractOf(api: DescribedApi): object {
   const { info, servers, tags, credential } = api;
   const components: Components = { schemas: {}, responses: {}, parameters: {} };
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of describedOperations(api)) {
+  for (const operation of api.operations) {
     const path = paths[operation.path] ?? {};
     path[operation.method.toLowerCase()] = describeOperation(operation, api, components);
     paths[operation.path] = path;

@@ -3,12 +3,12 @@ import { shippedFile } from '../../shipped.ts';
 import { type Html, html } from '../html.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
-import type { ContractServer, DescribedApi } from './described.ts';
+import type { ContractServer } from './described.ts';
 import { type Section, sectionsOf, withServedLinks } from './markdown.ts';
 import { publicApi } from './openapi.ts';
-import { capitalized, operationsOf, type ReferenceApi } from './reference/contract.ts';
-import { operationLinks, referenceContent } from './reference/reference.ts';
+import { operationLinks, type ReferenceApi, referenceContent } from './reference/reference.ts';
 import { referenceText } from './reference/text.ts';
+import { capitalized } from './reference/words.ts';
 import { searchIndex } from './search.ts';
 import { GUIDE, layout, pathOf } from './site.ts';
 
@@ -27,11 +27,9 @@ export interface DocsOptions {
 }
 
 /** Prepares everything that is served under /docs, by address; each is rendered when its function is called. */
-export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions) {
-  const described = publicApi(served, servers);
-  const operations = operationsOf(described);
+export function documentation({ operations, servers, banAfterRefusals }: DocsOptions) {
   const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;
-  const api: ReferenceApi = { title: REFERENCE.title, described, operations, baseUrl, basePath: '/v1' };
+  const api = { ...publicApi(operations, servers), heading: REFERENCE.title, baseUrl, basePath: '/v1' };
   const pages = Object.entries(GUIDE).map(([file, about]) => {
     const text = finished(file, { ...api, banAfterRefusals });
     return { path: pathOf(file), title: /^# (.+)/.exec(text)?.[1] ?? '', about, text };
@@ -59,8 +57,8 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   );
   documents.set(`${REFERENCE.path}.md`, () => referenceText(api));
   documents.set(MISSING_DOCS, () => layout({ path: '', title: 'Not found', content: NOT_FOUND, navigation }));
-  documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, operations)));
-  documents.set('/llms.txt', () => llmsText(described, pages));
+  documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, api.operations)));
+  documents.set('/llms.txt', () => llmsText(api, pages));
   return documents;
 }
 
@@ -109,7 +107,7 @@ const ERROR_FILTER = html`<div class="filter scripted"><label class="input"><spa
 
 /** A list of the pages for programs that read (llmstxt.org). */
 function llmsText(
-  { info }: DescribedApi,
+  { info }: ReferenceApi,
   pages: readonly { readonly path: string; readonly title: string; readonly about: string }[],
 ): string {
   const lines = pages.map(({ path, title, about }) => `- [${title}](${path}.md): ${about}`);

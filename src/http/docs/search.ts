@@ -1,5 +1,5 @@
+import type { DescribedOperation } from './described.ts';
 import { sectionsOf } from './markdown.ts';
-import type { ReferenceOperation } from './reference/contract.ts';
 
 interface Entry {
   readonly title: string;
@@ -13,7 +13,7 @@ interface Entry {
 /** Pages, their sections, operations and fields, for the script that searches. */
 export function searchIndex(
   pages: readonly { readonly title: string; readonly about: string; readonly path: string; readonly text: string }[],
-  operations: readonly ReferenceOperation[],
+  operations: readonly DescribedOperation[],
 ): Entry[] {
   const sections = pages.flatMap(({ title, about, path, text }) =>
     sectionsOf(text).map((section) => {
@@ -25,7 +25,7 @@ export function searchIndex(
   return [...operations.flatMap(entriesOf), ...sections];
 }
 
-function entriesOf({ id, method, path, summary, description, fields }: ReferenceOperation): Entry[] {
+function entriesOf({ id, method, path, summary, description, fields }: DescribedOperation): Entry[] {
   const at = `/docs/reference#${id}`;
   return [
     { title: summary, place: `${method} ${path}`, path: at, text: plain(`${description} (${id})`) },

@@ -1,8 +1,7 @@
 import { type AnyErrorCode, ERROR_CODES, OPERATOR_ERROR_CODES } from '../../catalog/error.ts';
 import { TOKEN_PATTERN } from '../../catalog/operator/access.ts';
-import type { DescribedApi } from '../../http/docs/described.ts';
+import { type DescribedApi, describeApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
-import { operationsOf, type ReferenceApi } from '../../http/docs/reference/contract.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
 import { API_OPERATIONS } from './app.ts';
@@ -29,7 +28,7 @@ export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): ob
 /** The description that contract and reference give of the operator API. */
 function operatorApi(added: readonly ApiOperation[]): DescribedApi {
   const operations = [...API_OPERATIONS, ...added];
-  return {
+  return describeApi({
     info: {
       title: 'Pet Catalog Service: operator API',
       version: API_VERSION,
@@ -59,7 +58,7 @@ function operatorApi(added: readonly ApiOperation[]): DescribedApi {
     ],
     statusTexts: { 401: 'The token is missing or invalid', 403: 'The role of the token does not suffice' },
     isPublic: false,
-  };
+  });
 }
 
 const TITLE = 'Operator API';
@@ -74,14 +73,7 @@ const LISTENER = {
 
 /** The reference of the operator API, as the page of an operator listener at `origin`. */
 export function operatorReference(origin: string, added: readonly ApiOperation[]): string {
-  const described = operatorApi(added);
-  const api: ReferenceApi = {
-    title: TITLE,
-    described,
-    operations: operationsOf(described),
-    baseUrl: `${origin}${API_BASE}`,
-    basePath: API_BASE,
-  };
+  const api = { ...operatorApi(added), heading: TITLE, baseUrl: `${origin}${API_BASE}`, basePath: API_BASE };
   return layout({
     path: PATH,
     title: TITLE,

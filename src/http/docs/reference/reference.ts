@@ -1,28 +1,39 @@
 import { type Html, html } from '../../html.ts';
-import type { DescribedApi } from '../described.ts';
+import {
+  type DescribedApi,
+  type DescribedOperation,
+  type Field,
+  membersOf,
+  type OperationError,
+} from '../described.ts';
 import { inline } from '../markdown.ts';
 import { codeBlock, highlight, sampleTabs } from '../samples/block.ts';
 import { inEveryLanguage, sampleQuery, sampleRequest, sampleValue } from '../samples/languages.ts';
 import type { NavigationGroup } from '../site.ts';
-import {
-  aboutField,
-  capitalized,
-  ended,
-  type Field,
-  membersOf,
-  type OperationError,
-  PLACES,
-  type ReferenceApi,
-  type ReferenceOperation,
-  sharedErrors,
-  typeOf,
-} from './contract.ts';
+import { aboutField, capitalized, ended, typeOf } from './words.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
+/** The places of the fields of a request, with their headings. */
+export const PLACES = [
+  ['path', 'Path'],
+  ['query', 'Query'],
+  ['header', 'Headers'],
+  ['body', 'Body'],
+] as const;
+
+/** An API with what its reference shows beside it. */
+export interface ReferenceApi extends DescribedApi {
+  readonly heading: string;
+  /** The address in the samples, without a slash at the end. */
+  readonly baseUrl: string;
+  /** The path before each operation's, on the listener that serves the reference. */
+  readonly basePath: string;
+}
+
 /** The reference: every operation of the contract under its tag. */
 export function referenceContent(api: ReferenceApi): Html {
-  const { info, servers, tags, credential } = api.described;
+  const { info, servers, tags, credential } = api;
   const { noun, variable } = credential;
   const groups = tags.map(
     ({ name, description }) => html`<section class="group" id="${name}" aria-labelledby="${name}-title">
@@ -33,7 +44,7 @@ ${api.operations.filter(({ tag }) => tag === name).map((operation) => operationS
 `,
   );
   const addresses = servers.map(({ description, url }) => html`<dt>${description}</dt><dd><code>${url}</code></dd>`);
-  return html`<h1>${api.title} <span class="status">${info.version}</span></h1>
+  return html`<h1>${api.heading} <span class="status">${info.version}</span></h1>
 <div class="intro">
 <p class="lead">${inline(info.description)}</p>
 <dl class="addresses">${addresses}</dl>
@@ -46,23 +57,23 @@ ${credentialField(credential)}
 <button type="button" class="quiet" data-key-forget hidden>Forget the ${noun}</button>
 </section>
 <noscript><p class="note">Without scripts the operations cannot be tried from this page. Copy a sample instead.</p></noscript>
-<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyResponse(api.described)}
+<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyResponse(api)}
 </div>
 ${groups}`;
 }
 
 /** The text on what all responses have in common, to the end of the paragraph. */
-function everyResponse(described: DescribedApi): Html {
-  if (described.isPublic) {
+function everyResponse(api: DescribedApi): Html {
+  if (api.isPublic) {
     return html`Every response carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with <a href="/docs/errors">those that all share</a>: 400, 401, 403, 429, 500 and 503. Unknown members of a body are <a href="/docs/errors#what-is-ignored">ignored</a>, unknown query parameters are not.</p>`;
   }
   return html`Every response carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with these:</p>
-${errorList(sharedErrors(described), described)}`;
+${errorList(api.sharedErrors, api)}`;
 }
 
 /** Links to the operations in the reference at `path`, by tag. */
-export function operationLinks({ described, operations }: ReferenceApi, path: string): NavigationGroup[] {
-  return described.tags.map(({ name }) => ({
+export function operationLinks({ tags, operations }: DescribedApi, path: string): NavigationGroup[] {
+  return tags.map(({ name }) => ({
     title: capitalized(name),
     links: operations
       .filter(({ tag }) => tag === name)
@@ -71,7 +82,7 @@ export function operationLinks({ described, operations }: ReferenceApi, path: st
 }
 
 /** An operation: what it does beside its samples, then a form to try it. */
-function operationSection(operation: ReferenceOperation, api: ReferenceApi): Html {
+function operationSection(operation: DescribedOperation, api: ReferenceApi): Html {
   const { id, summary } = operation;
   return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
 <div class="columns">
@@ -79,7 +90,7 @@ function operationSection(operation: ReferenceOperation, api: ReferenceApi): Htm
 <h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
 ${facts(operation, api)}
 ${PLACES.map(([place, title]) => html`${fields(title, `${id}.${place}`, operation.fields[place])}\n`)}${response(operation)}
-${operation.errors.length === 0 ? '' : html`<h4>Errors</h4>\n${errorList(operation.errors, api.described)}`}
+${operation.errors.length === 0 ? '' : html`<h4>Errors</h4>\n${errorList(operation.errors, api)}`}
 </div>
 <div class="code">
 ${samples(operation, api)}
@@ -90,7 +101,7 @@ ${tryIt(operation, api)}
 `;
 }
 
-function facts(operation: ReferenceOperation, { basePath, described }: ReferenceApi): Html {
+function facts(operation: DescribedOperation, { basePath, isPublic }: ReferenceApi): Html {
   const { method, path, description, permission, stability, sunset } = operation;
   const badges = [
     ...(stability ? [html` <a class="badge" href="/docs/versions#stability">${stability}</a>`] : []),
@@ -101,7 +112,7 @@ function facts(operation: ReferenceOperation, { basePath, described }: Reference
   const needed =
     permission === 'any' ? 'Any valid key may call it.' : html`Needs the scope <code>${permission}</code>.`;
   return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${basePath}${path}</code>${badges}</p>
-${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}${described.isPublic ? html`<p class="soft">${needed}</p>` : ''}`;
+${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}${isPublic ? html`<p class="soft">${needed}</p>` : ''}`;
 }
 
 function fields(title: string, id: string, listed: readonly Field[]): Html {
@@ -121,7 +132,7 @@ ${about ? html`<p>${inline(about)}</p>` : ''}${members.length > 0 ? html`<ul cla
 `;
 }
 
-function response({ id, success, conditional }: ReferenceOperation): Html {
+function response({ id, success, conditional }: DescribedOperation): Html {
   const { status, description, headers, schema } = success;
   const type = schema ? html` <span class="type">${typeOf(schema)}</span>` : '';
   const members = schema ? membersOf(schema) : [];
@@ -145,14 +156,14 @@ function errorList(listed: readonly OperationError[], { isPublic }: DescribedApi
   return html`<ul class="errors">${items}</ul>`;
 }
 
-function samples(operation: ReferenceOperation, api: ReferenceApi): Html {
+function samples(operation: DescribedOperation, api: ReferenceApi): Html {
   const { id, success, errors } = operation;
   return html`${sampleTabs(`language-${id}`, inEveryLanguage(sampleRequest(operation, api)))}
 ${successExample(success)}
 ${errors.map((error) => failureExample(error, id))}`;
 }
 
-function successExample({ status, schema, example }: ReferenceOperation['success']): Html {
+function successExample({ status, schema, example }: DescribedOperation['success']): Html {
   const label = `${status} ${STATUS_CODES[status] ?? ''}`;
   if (!schema) return html`<p class="soft">${label}, without a body</p>`;
   return codeBlock({ language: 'json', label, code: JSON.stringify(example, null, 2) });
@@ -168,9 +179,8 @@ function failureExample({ status, code, message }: OperationError, id: string): 
 }
 
 /** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */
-function tryIt(operation: ReferenceOperation, { basePath, described }: ReferenceApi): Html {
+function tryIt(operation: DescribedOperation, { basePath, credential }: ReferenceApi): Html {
   const { id, method, path, fields, body } = operation;
-  const { credential } = described;
   const shown = sampleQuery(operation);
   return html`<details class="try scripted" id="try-${id}">
 <summary>Try it<span class="unseen">: ${operation.summary}</span></summary>

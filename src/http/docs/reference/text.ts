@@ -1,15 +1,7 @@
+import { type DescribedOperation, type Field, membersOf } from '../described.ts';
 import { curl, sampleRequest } from '../samples/languages.ts';
-import {
-  aboutField,
-  capitalized,
-  ended,
-  type Field,
-  membersOf,
-  PLACES,
-  type ReferenceApi,
-  type ReferenceOperation,
-  typeOf,
-} from './contract.ts';
+import { PLACES, type ReferenceApi } from './reference.ts';
+import { aboutField, capitalized, ended, typeOf } from './words.ts';
 
 const IN_COMMON =
   'Every response carries the [limit headers](/docs/limits.md#headers) and an `X-Request-Id`. Beside the errors listed, every operation can respond with [those that all share](/docs/errors.md#codes). Unknown members of a body are ignored, unknown query parameters are not.';
@@ -17,18 +9,18 @@ const NOT_MODIFIED = 'if `If-None-Match` holds the current `ETag`';
 
 /** The reference as Markdown. */
 export function referenceText(api: ReferenceApi): string {
-  const { info, servers, tags, isPublic } = api.described;
+  const { info, servers, tags, operations, isPublic } = api;
   const parts = tags.flatMap(({ name, description }) => [
     `## ${capitalized(name)}`,
     `${description}.`,
-    ...api.operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, api)),
+    ...operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, api)),
   ]);
   const addresses = servers.map(({ description, url }) => `- ${description}: \`${url}\``).join('\n');
   return `${['# Reference', info.description, ...(isPublic ? [IN_COMMON] : []), addresses, ...parts].join('\n\n')}\n`;
 }
 
 /** Its sample is in curl alone, which says it all to the programs that read this. */
-function operationText(operation: ReferenceOperation, api: ReferenceApi): string {
+function operationText(operation: DescribedOperation, api: ReferenceApi): string {
   const { id, method, path, summary, description, permission, success, errors } = operation;
   const { status, schema, example } = success;
   const lists = [

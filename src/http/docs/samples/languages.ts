@@ -1,5 +1,4 @@
-import { exampleOf } from '../described.ts';
-import type { Field, ReferenceApi, ReferenceOperation } from '../reference/contract.ts';
+import { type DescribedApi, type DescribedOperation, exampleOf, type Field } from '../described.ts';
 import type { Sample } from './block.ts';
 
 /** A request whose values are the examples of the contract. */
@@ -21,8 +20,13 @@ export interface SampleRequest {
   readonly clientMethod: string | undefined;
 }
 
+type SampledApi = Pick<DescribedApi, 'credential' | 'isPublic'> & Pick<SampleRequest, 'baseUrl'>;
+
 /** The request that the samples of an operation send. */
-export function sampleRequest(operation: ReferenceOperation, { baseUrl, described }: ReferenceApi): SampleRequest {
+export function sampleRequest(
+  operation: DescribedOperation,
+  { baseUrl, credential, isPublic }: SampledApi,
+): SampleRequest {
   const { id, method, path, fields, body, success } = operation;
   return {
     method,
@@ -32,14 +36,14 @@ export function sampleRequest(operation: ReferenceOperation, { baseUrl, describe
     body: body?.example,
     idempotencyKey:
       method === 'POST' ? `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}-1` : undefined,
-    variable: described.credential.variable,
+    variable: credential.variable,
     hasAnswerBody: success.schema !== undefined,
-    clientMethod: described.isPublic ? clientMethod(operation) : undefined,
+    clientMethod: isPublic ? clientMethod(operation) : undefined,
   };
 }
 
 /** A filter with its first value, and the size of a page where a list is paged by default. */
-export function sampleQuery({ fields }: ReferenceOperation): Record<string, string> {
+export function sampleQuery({ fields }: DescribedOperation): Record<string, string> {
   const shown = fields.query.filter(({ schema }) => schema.enum !== undefined || schema.default !== undefined);
   return Object.fromEntries(shown.map((field) => [field.name, sampleValue(field)]));
 }
@@ -50,7 +54,7 @@ export function sampleValue({ schema }: Field): string {
 }
 
 /** The client names its methods after the operations: `listPets` at `/pets` is `pets.list`. */
-function clientMethod({ id, path }: ReferenceOperation): string | undefined {
+function clientMethod({ id, path }: DescribedOperation): string | undefined {
   if (id === 'getRateLimit') return 'rateLimit';
   const resource = path.split('/').findLast((segment) => !segment.startsWith('{')) ?? '';
   return CLIENT_RESOURCES.includes(resource) ? `${resource}.${/^[a-z]+/.exec(id)}` : undefined;
