@@ -72,13 +72,11 @@ export function formatOf(fileName: string): FileFormat | undefined {
  */
 export async function readCategories(file: Uint8Array, format: FileFormat): Promise<ReadCategories> {
   if (!isUtf8(file)) throw invalid('The file is not UTF-8 text; save it as UTF-8');
-  const all = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  const bytes = all.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? all.subarray(BYTE_ORDER_MARK.length)
-    : all;
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
   const categories: NewCategory[] = [];
   const mistakes: FileMistake[] = [];
-  const cursor = { at: 0, line: 1 };
+  const cursor = { at: isMarked ? BYTE_ORDER_MARK.length : 0, line: 1 };
   let sliceEnd = SLICE_BYTES;
   for (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
     if (cursor.at >= sliceEnd) {
