@@ -5,19 +5,12 @@ import { BlockList, isIP } from 'node:net';
 import { getCACertificates } from 'node:tls';
 
 /** Loopback, link-local and private addresses (RFC 1918, 3927, 4193, 4291). */
+const LOCAL_NETWORKS = '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 ::1/128 fc00::/7 fe80::/10';
 const LOCAL = new BlockList();
-for (const [network, prefix] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-] as const) {
-  LOCAL.addSubnet(network, prefix, 'ipv4');
+for (const network of LOCAL_NETWORKS.split(' ')) {
+  const [address = '', prefix] = network.split('/');
+  LOCAL.addSubnet(address, Number(prefix), familyOf(address));
 }
-LOCAL.addAddress('::1', 'ipv6');
-LOCAL.addSubnet('fc00::', 7, 'ipv6');
-LOCAL.addSubnet('fe80::', 10, 'ipv6');
 
 export interface UpstreamOptions {
   readonly upstream: string;
@@ -71,9 +64,13 @@ async function requireLocal(hostname: string): Promise<void> {
   const addresses = await lookup(hostname, { all: true }).catch((error: Error) => {
     throw new UpstreamRefused(`The upstream cannot be found: ${error.message}`);
   });
-  const far = addresses.find(({ address }) => !LOCAL.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'));
+  const far = addresses.find(({ address }) => !LOCAL.check(address, familyOf(address)));
   if (!far) return;
   throw new UpstreamRefused(
     `The upstream is at ${far.address}, which is no private address; --remote allows that: what a wrong client sends twice is then done twice there`,
   );
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
