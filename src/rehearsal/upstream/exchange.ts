@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Time } from '../../stdx/time.ts';
+import { systemTime } from '../../stdx/time.ts';
 import { greasedJson, holdsObject, unknownHeaders } from '../script/grease.ts';
-import { type CurrentStep, machineMs, notedStep, type Progress, secondsOf } from '../script/progress.ts';
+import { type CurrentStep, machineMs, notedStep, Progress, secondsOf } from '../script/progress.ts';
 import type { StepName } from '../script/script.ts';
 import { DIGEST_CHARACTERS, digest, type Note, notedKey } from '../verdict/note.ts';
 import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
@@ -21,22 +21,28 @@ const HOST = /^host$/i;
 const MADE_TWICE = 'upstream: made twice what was sent twice with one Idempotency-Key';
 
 /** State that the exchanges of one proxy share. */
-export interface ExchangeContext {
-  readonly time: Time;
+export class ExchangeContext {
+  readonly time = systemTime();
   readonly upstream: Upstream;
   readonly progress: Progress;
   readonly errorBody: Buffer | undefined;
-  origin: string;
+  origin = '';
   /** The media type of the latest JSON that the upstream sent. */
-  jsonType: string;
+  jsonType = 'application/json';
   /** The POSTs that the upstream carried out, by path and Idempotency-Key. */
-  readonly created: Set<string>;
+  readonly created = new Set<string>();
   /** Digests of the upstream's answers, by path, body and Idempotency-Key. */
-  readonly answers: Map<string, string>;
-  readonly remarks: Set<string>;
+  readonly answers = new Map<string, string>();
+  readonly remarks = new Set<string>();
   /** Requests that the upstream did not answer, and the reason of the first. */
-  unanswered: number;
+  unanswered = 0;
   reason: string | undefined;
+
+  constructor(upstream: Upstream, { script, errorBody }: { script: string; errorBody?: Buffer | undefined }) {
+    this.upstream = upstream;
+    this.progress = new Progress(script, this.time);
+    this.errorBody = errorBody;
+  }
 }
 
 /** One request, its step, and how it ended. */

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemTime } from '../../stdx/time.ts';
-import { Progress } from '../script/progress.ts';
 import { NOTES_MAX, type Note, type Rehearsed } from '../verdict/note.ts';
-import { Exchange, type ExchangeContext } from './exchange.ts';
+import { Exchange, ExchangeContext } from './exchange.ts';
 import { NO_UPGRADE } from './made-up-answers.ts';
 import { type UpstreamOptions, upstreamAt } from './upstream.ts';
 
@@ -18,24 +16,9 @@ export interface ProxyOptions extends UpstreamOptions {
 
 /** Starts a reverse proxy that plays a script before an API, on loopback only. Throws `UpstreamRefused`. */
 export async function openProxy(options: ProxyOptions) {
-  const upstream = await upstreamAt(options);
-  const { script, errorBody } = options;
-  const time = systemTime();
+  const context = new ExchangeContext(await upstreamAt(options), options);
   const requests: Note[] = [];
   const underWay = new Set<Promise<void>>();
-  const context: ExchangeContext = {
-    time,
-    upstream,
-    progress: new Progress(script, time),
-    errorBody,
-    origin: '',
-    jsonType: 'application/json',
-    created: new Set(),
-    answers: new Map(),
-    remarks: new Set(),
-    unanswered: 0,
-    reason: undefined,
-  };
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     response.sendDate = false;
     const exchange = new Exchange(request, response, context);
@@ -60,7 +43,7 @@ export async function openProxy(options: ProxyOptions) {
   };
   return {
     /** Its origin with the upstream's path. */
-    url: context.origin + upstream.path,
+    url: context.origin + context.upstream.path,
     /** Closes every connection, and returns what was kept. No byte of a body is. */
     async end() {
       await close();
