@@ -48,10 +48,8 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
 async function listAudit(context: ConsoleContext): Promise<View> {
   const { query } = context.exchange;
   const { address, filter } = wantedEntries(context);
-  const { items, pages } = await onePage(
-    context,
-    { path: '/audit', filter: address, by: 'before' },
-    ({ after: before, limit }) => context.storage.audit.list({ ...filter, limit, before: before || undefined }),
+  const { items, pages } = await onePage(context, { filter: address, by: 'before' }, ({ after: before, limit }) =>
+    context.storage.audit.list({ ...filter, limit, before: before || undefined }),
   );
   const fields = [
     textField('q', 'Changed from or to', address.q),

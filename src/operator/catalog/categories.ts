@@ -37,7 +37,7 @@ export const categoryRoutes = [
 async function listCategories(context: ConsoleContext): Promise<View> {
   const { categories } = context.storage;
   const text = searchText(context.exchange.query, 'q');
-  const { items, pages, isFirst } = await onePage(context, { path: '/categories', filter: { q: text } }, (at) =>
+  const { items, pages, isFirst } = await onePage(context, { filter: { q: text } }, (at) =>
     text ? categories.search({ ...at, text }) : categories.list(at),
   );
   const hasNone = items.length === 0 && isFirst && text === '';

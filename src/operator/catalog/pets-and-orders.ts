@@ -25,7 +25,7 @@ async function listPets(context: ConsoleContext): Promise<View> {
   const category = searchText(query, 'category');
   const categoryId = category ? numberIn(query, 'category', 0) : undefined;
   const filter = { status, category };
-  const { items, pages, isFirst } = await onePage(context, { path: '/pets', filter }, (at) =>
+  const { items, pages, isFirst } = await onePage(context, { filter }, (at) =>
     storage.pets.list({ ...at, status, categoryId }),
   );
   const isFiltered = Object.values(filter).some(Boolean);
@@ -50,9 +50,7 @@ async function showPet(context: ConsoleContext): Promise<View> {
   const [pet, stock] = [await storage.pets.find(id), await storage.pets.findInventory(id)];
   if (!pet) throw nothingHere('pet');
   const category = await storage.categories.find(pet.categoryId);
-  const { items, pages } = await onePage(context, { path: `/pets/${id}`, filter: {} }, (at) =>
-    storage.orders.list({ ...at, petId: id }),
-  );
+  const { items, pages } = await onePage(context, { filter: {} }, (at) => storage.orders.list({ ...at, petId: id }));
   const content = html`<p class="crumb"><a href="/console/pets">Pets</a></p>
 <h1>${foreign(pet.name)} <span class="${STATUS_BADGES[pet.status]}">${pet.status}</span></h1>
 <dl class="facts"><dt>Id</dt><dd>${id}</dd>
@@ -69,9 +67,7 @@ async function listOrders(context: ConsoleContext): Promise<View> {
   const pet = searchText(exchange.query, 'pet');
   const petId = pet ? numberIn(exchange.query, 'pet', 0) : undefined;
   const filter = { pet };
-  const { items, pages, isFirst } = await onePage(context, { path: '/orders', filter }, (at) =>
-    storage.orders.list({ ...at, petId }),
-  );
+  const { items, pages, isFirst } = await onePage(context, { filter }, (at) => storage.orders.list({ ...at, petId }));
   const hasNone = items.length === 0 && isFirst && petId === undefined;
   const none = hasNone
     ? empty(

@@ -62,21 +62,19 @@ export function filters(path: string, fields: readonly Html[], { isFiltered }: {
 }
 
 interface Choice {
-  readonly path: string;
-  /** The parameters of the address, which the links keep. */
-  readonly query: URLSearchParams;
-  /** The parameter that they set; the first option is its default. */
+  /** The parameter that they set. */
   readonly name: string;
   readonly label: string;
+  /** The first one is the default. */
   readonly options: readonly Option[];
-  readonly chosen: string;
 }
 
-/** Links that set a parameter of a page, and lead back to where they are on it. */
-export function choiceLinks({ path, query, name, label, options, chosen }: Choice): Html {
-  const links = options.map(({ value, label: text }) => {
-    const address = addressOf(path, { ...Object.fromEntries(query), done: '', [name]: value });
-    return html`<li><a href="/console${address}#${name}-links"${value === chosen ? html` aria-current="true"` : ''}>${text}</a></li>`;
+/** Links that set a parameter of the page, keep the others, and lead back to where they are on it. */
+export function choiceLinks({ path, query }: Exchange, { name, label, options }: Choice): Html {
+  const chosen = options.find(({ value }) => value === query.get(name)) ?? options[0];
+  const links = options.map((option) => {
+    const address = addressOf(path, { ...Object.fromEntries(query), done: '', [name]: option.value });
+    return html`<li><a href="${address}#${name}-links"${option === chosen ? html` aria-current="true"` : ''}>${option.label}</a></li>`;
   });
   return html`<nav class="ranges" id="${name}-links" aria-label="${label}"><ul>${links}</ul></nav>`;
 }
@@ -109,7 +107,6 @@ export function numberIn(query: URLSearchParams, name: string, least: number): n
 }
 
 interface Paged {
-  readonly path: string;
   readonly filter: ListQuery;
   /** The parameter with the id at which the page begins. */
   readonly by?: 'after' | 'before';
@@ -118,9 +115,10 @@ interface Paged {
 /** The items of the page that the request asks for, and the links to the first page and the next. */
 export async function onePage<Item extends { readonly id: number }>(
   { exchange }: { readonly exchange: Exchange },
-  { path, filter, by = 'after' }: Paged,
+  { filter, by = 'after' }: Paged,
   read: (page: { after: number; limit: number }) => Promise<readonly Item[]>,
 ): Promise<{ items: readonly Item[]; pages: Html; isFirst: boolean }> {
+  const path = exchange.path.slice('/console'.length);
   const after = numberIn(exchange.query, by, 0);
   const found = await read({ after, limit: ROWS_PER_PAGE + 1 });
   const items = found.slice(0, ROWS_PER_PAGE);

@@ -4,7 +4,7 @@ import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
 import { keyWithId } from '../../catalog/operator/changes.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
+import { refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
@@ -37,8 +37,8 @@ import {
   textField,
   wholeText,
 } from '../frame/list.ts';
-import { rangeIn, rangeLinks, trend, trendSteps } from '../usage/chart.ts';
-import { ownerLink, sortLinks, sumsSection, usageChart } from '../usage/usage.ts';
+import { trend, trendSteps } from '../usage/chart.ts';
+import { ownerLink, usageOf } from '../usage/usage.ts';
 
 const KEYS_PER_PAGE = 50;
 const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
@@ -197,7 +197,6 @@ export function stateBadge(key: ApiKey, now: number): Html {
 async function showKey(context: ConsoleContext): Promise<View> {
   const { storage, now } = context;
   const key = await keyWithId(context, context.id);
-  const counts = await storage.limits.counts(key.id);
   const ban = banAt(key, now);
   const [creation] = await storage.audit.list({ since: 0, limit: 1, target: key.id, action: 'key.create' });
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
@@ -207,22 +206,13 @@ async function showKey(context: ConsoleContext): Promise<View> {
 <div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(context, key, grace))}</div>
 ${facts(key, lastUsedAt, creation)}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
-${windows(context, key, counts)}
-${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await charts(context, key)}</div>`}
+${await windows(context, key)}
+${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await usageOf(context, ['route'], { keyId: key.id, limits: key.limits })}</div>`}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${await latestChanges(context, key.id)}
 </section>`;
   return { section: '/keys', title: key.name, content };
-}
-
-async function charts(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const { query } = context.exchange;
-  const range = rangeIn(query);
-  return html`${rangeLinks(`/keys/${key.id}`, query)}
-${await usageChart(context, { keyId: key.id, range, limits: key.limits })}
-${sortLinks(`/keys/${key.id}`, query)}
-${await sumsSection(context, { group: 'route', keyId: key.id, range })}`;
 }
 
 function noRequests({ url }: ConsoleContext): Html {
@@ -270,7 +260,8 @@ ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)
 }
 
 /** The use of both windows as last saved, at most half a second ago. */
-export function windows({ now }: ConsoleContext, { limits }: ApiKey, counts: Counts | undefined): Html {
+export async function windows({ storage, now }: ConsoleContext, { id, limits }: ApiKey): Promise<Html> {
+  const counts = await storage.limits.counts(id);
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
   const window = (

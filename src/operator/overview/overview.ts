@@ -65,9 +65,9 @@ async function stored(context: ConsoleContext, range: Range): Promise<Html> {
   try {
     const points = await storage.usage.routes({ period, step, since: firstStep(range, now) });
     return html`${await bans(context)}
-${rangeLinks('', query)}
+${rangeLinks(context.exchange)}
 ${apiCharts(points, range, now)}
-${sortLinks('', query)}
+${sortLinks(context.exchange)}
 ${await mostSection(context, range)}
 ${routesSection(points, range, sortIn(query))}`;
   } catch (error) {
@@ -128,14 +128,7 @@ async function mostSection(context: ConsoleContext, range: Range): Promise<Html>
   const group = query.get('by') === 'owner' ? 'owner' : 'key';
   const sort = sortIn(query);
   const found = await context.most({ range, group, sort });
-  const links = choiceLinks({
-    path: '',
-    query,
-    name: 'by',
-    label: 'Keys or owners',
-    options: GROUPS,
-    chosen: group === 'key' ? '' : group,
-  });
+  const links = choiceLinks(context.exchange, { name: 'by', label: 'Keys or owners', options: GROUPS });
   return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
 <h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
 ${links}
@@ -156,10 +149,8 @@ async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSor
 async function bans(context: ConsoleContext): Promise<Html> {
   const { storage, now } = context;
   const all = await storage.keys.bans(now);
-  const names = await keyNames(
-    context,
-    all.slice(0, BANS_MAX).map(({ keyId }) => keyId),
-  );
+  const shown = all.slice(0, BANS_MAX);
+  const names = await keyNames(context, shown);
   const panel = (ban: KeyBan) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
@@ -167,7 +158,7 @@ ${may(context, 'keys') ? post(context, `/keys/${ban.keyId}/unban`, html`<button 
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''} <small>on all instances</small></h2>
-${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${all.slice(0, BANS_MAX).map(panel)}</ul>`}
+${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${shown.map(panel)}</ul>`}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more, marked in the list of keys.</p>` : ''}
 </section>`;
 }

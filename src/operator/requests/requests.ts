@@ -70,10 +70,7 @@ async function requestsFound(
   requests: readonly RecentRequest[],
   { key, isFiltered }: { key: ApiKey | undefined; isFiltered: boolean },
 ): Promise<Html> {
-  const names = await keyNames(
-    context,
-    requests.map(({ keyId }) => keyId),
-  );
+  const names = await keyNames(context, requests);
   const none = isFiltered
     ? html`No kept request fits these filters. <a href="/console/requests">Show all</a>`
     : html`No requests yet. Each request with a key appears here.`;

@@ -89,7 +89,7 @@ ${request.status >= 400 ? draft(request, key) : ''}
 ${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.dayRemaining, day)}</dl>
 <h2>Its key</h2>
 ${keyHead(context, key)}
-${await windowsNow(context, key)}
+${await windows(context, key)}
 <section aria-labelledby="around-heading"><h2 id="around-heading">Requests of the key around it</h2>
 ${requestTable('Requests around it', around, { names: new Map([[key.id, key.name]]), id: 'around-rows', current: requestId })}
 <p><a href="/console/requests?key=${key.id}">All recent requests of the key</a> · <a href="/console/requests/why?q=${key.id}">When was the key refused?</a></p></section>
@@ -108,7 +108,7 @@ async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
 ${ended(key, context.now)}
 ${answer}
 ${await refusalsByMinute(context, key, failures)}
-${await windowsNow(context, key)}
+${await windows(context, key)}
 <section aria-labelledby="failures-heading"><h2 id="failures-heading">Latest refusals and errors <small>of this instance</small></h2>
 ${failures.length === 0 ? html`<p class="soft">None is kept.</p>` : requestTable('Latest refusals and errors', failures.slice(0, FAILURES_MAX), { names, id: 'failures-rows' })}
 <p><a href="/console/requests?key=${key.id}">All recent requests of the key</a></p></section>
@@ -127,10 +127,6 @@ function keyHead(context: ConsoleContext, key: ApiKey): Html {
   const ban = banAt(key, context.now);
   return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, context.now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${keyActions(context, key)}</div>
 ${ban ? banPanel(context, key, ban) : ''}`;
-}
-
-async function windowsNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  return windows(context, key, await context.storage.limits.counts(key.id));
 }
 
 /** The requests that a window had left, of its limit unless that was changed since. */

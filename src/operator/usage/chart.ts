@@ -7,6 +7,7 @@ import {
   weightOf,
 } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import type { Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, numeric, table, utcDay } from '../frame/element.ts';
@@ -71,9 +72,9 @@ function isByDay({ stepSeconds }: Range): boolean {
 }
 
 /** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
-export function rangeLinks(path: string, query: URLSearchParams): Html {
+export function rangeLinks(exchange: Exchange): Html {
   const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
-  return choiceLinks({ path, query, name: 'range', label: 'Time range', options, chosen: rangeIn(query).name });
+  return choiceLinks(exchange, { name: 'range', label: 'Time range', options });
 }
 
 interface Series {

@@ -20,7 +20,7 @@ import {
   weightOf,
 } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
@@ -48,15 +48,22 @@ const HEADINGS: Readonly<Record<UsageSort, string>> = {
 };
 const KEPT = 'Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.';
 
-/** The requests with one key, or with those of an owner, by outcome. */
-export async function usageChart(
-  { storage, now }: ConsoleContext,
-  { range, limits, ...selection }: { range: Range; keyId?: string; owner?: string; limits?: Limits },
+/** The requests with a key, or with those of an owner: a chart by outcome, and tables by group. */
+export async function usageOf(
+  context: ConsoleContext,
+  groups: readonly ('key' | 'route')[],
+  { limits, ...selection }: { keyId?: string; owner?: string; limits?: Limits },
 ): Promise<Html> {
-  const { period, stepSeconds: step } = range;
+  const { storage, exchange, now } = context;
+  const range = rangeIn(exchange.query);
+  const { period, stepSeconds: step, stepWords } = range;
   const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since: firstStep(range, now) });
-  const limit = range.stepWords === 'minute' ? limits?.minute : range.stepWords === 'day' ? limits?.day : undefined;
-  return outcomeChart({ range, now, points, limit, scope: KEPT });
+  const limit = stepWords === 'minute' ? limits?.minute : stepWords === 'day' ? limits?.day : undefined;
+  const tables: Html[] = [];
+  for (const group of groups) tables.push(html`\n${await sumsSection(context, { group, range, ...selection })}`);
+  return html`${rangeLinks(exchange)}
+${outcomeChart({ range, now, points, limit, scope: KEPT })}
+${sortLinks(exchange)}${tables}`;
 }
 
 /** The answers of the API: requests by outcome, and how long they took. */
@@ -132,9 +139,9 @@ export function sortIn(query: URLSearchParams): UsageSort {
 }
 
 /** Links that order every table of usage on a page. */
-export function sortLinks(path: string, query: URLSearchParams): Html {
+export function sortLinks(exchange: Exchange): Html {
   const options = USAGE_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
-  return choiceLinks({ path, query, name: 'sort', label: 'Order of the tables', options, chosen: sortIn(query) });
+  return choiceLinks(exchange, { name: 'sort', label: 'Order of the tables', options });
 }
 
 /** The heading above a table of usage. */
@@ -143,7 +150,7 @@ export function heading(group: UsageGroup, sort: UsageSort): string {
 }
 
 /** A section with the usage of a key or an owner in a range, added up and sorted. */
-export async function sumsSection(
+async function sumsSection(
   { storage, exchange, now }: ConsoleContext,
   { group, range, ...selection }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner'>,
 ): Promise<Html> {
@@ -218,12 +225,13 @@ export function ownerLink(owner: string | null): Html {
   return html`<a class="plain-link owner" href="/console${addressOf('/owner', { owner })}">${foreign(owner)}</a>`;
 }
 
-/** The names of keys, by id. */
+/** The names of the keys that these are of, by id. */
 export async function keyNames(
-  { storage }: Pick<ConsoleContext, 'storage'>,
-  ids: readonly string[],
+  { storage }: ConsoleContext,
+  named: readonly { readonly keyId: string }[],
 ): Promise<Map<string, string>> {
-  const keys = await Promise.all([...new Set(ids)].map((id) => storage.keys.find(id)));
+  const ids = new Set(named.map(({ keyId }) => keyId));
+  const keys = await Promise.all([...ids].map((id) => storage.keys.find(id)));
   return new Map(keys.flatMap((key) => (key ? [[key.id, key.name]] : [])));
 }
 
@@ -240,15 +248,10 @@ async function showOwner(context: ConsoleContext): Promise<View> {
   const owner = wholeText(exchange.query, 'owner');
   const { count: keys } = await storage.keys.search({ text: '', owner, now, offset: 0, limit: 1 });
   if (keys === 0) throw nothingHere('owner');
-  const range = rangeIn(exchange.query);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner }, 'CSV by month')}</div>
 <p><a href="/console${addressOf('/keys', { owner })}">${counted(keys, 'key')} of this owner</a></p>
-${rangeLinks('/owner', exchange.query)}
-${await usageChart(context, { owner, range })}
-${sortLinks('/owner', exchange.query)}
-${await sumsSection(context, { group: 'key', owner, range })}
-${await sumsSection(context, { group: 'route', owner, range })}`;
+${await usageOf(context, ['key', 'route'], { owner })}`;
   return { section: '/keys', title: owner, content };
 }
 
