@@ -54,7 +54,7 @@ const ROUTES: readonly ConsoleRoute[] = [
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const sessions = new UnstoredSessions(options.storage.sessions, options.loginSecret);
-  const login = createLogin({ ...options, sessions });
+  const login = createLogin({ sessions, time: options.time });
   const most = createMost(options);
   const { time } = options;
   const examination = createExamination(options);

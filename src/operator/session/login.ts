@@ -1,12 +1,13 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
+import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther, type View } from '../frame/context.ts';
 import { cardTable, count, empty, foreign, moment, post } from '../frame/element.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage } from '../frame/layout.ts';
-import { checkOrigin, isSecure, noSessionCookie, openSession } from './session.ts';
+import { checkOrigin, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
 const ATTEMPTS_MAX = 10;
@@ -17,11 +18,7 @@ const ADDRESSES_MAX = 1_000;
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
  * of its button opens the session.
  */
-export function createLogin({
-  storage,
-  sessions,
-  time,
-}: Pick<ConsoleContext, 'storage' | 'sessions' | 'time'>): (exchange: Exchange) => Promise<Answer> {
+export function createLogin({ sessions, time }: Pick<ConsoleContext, 'sessions' | 'time'>): PageHandler {
   const attempts = new LoginAttempts();
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
@@ -30,7 +27,7 @@ export function createLogin({
     const login = field(fields, 'token');
     const { unix: now, steady } = time.machine.now();
     const { request } = exchange;
-    const cookie = await openSession({ storage, sessions }, { login, now, isSecure: isSecure(request) });
+    const cookie = await openSession(sessions, { login, now, request });
     if (cookie) return { status: 303, headers: ['Location', '/console', 'Set-Cookie', cookie] };
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
@@ -127,7 +124,7 @@ async function signOut({ sessions, session, machineNow, by, exchange }: ConsoleC
 }
 
 function signedOut({ request }: Exchange): Answer {
-  return { status: 303, headers: ['Location', '/console/login', 'Set-Cookie', noSessionCookie(isSecure(request))] };
+  return { status: 303, headers: ['Location', '/console/login', 'Set-Cookie', noSessionCookie(request)] };
 }
 
 /** Redirects a request without a session to the login page. Throws `insufficient_scope` for a POST. */

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { hashSecret, newId } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Role } from '../../catalog/operator/access.ts';
 import {
   type ConsoleSession,
   type NewSession,
+  type Role,
   SESSION_IDLE_SECONDS,
   type SessionStorage,
 } from '../../catalog/operator/access.ts';
@@ -58,20 +58,17 @@ export function signedLogin(secret: string, { actor, role, now, url }: OfferedLo
 
 /** The cookie of the session that a login opens, with a new token (no session fixation). Undefined if it is invalid. */
 export async function openSession(
-  { storage, sessions }: { storage: Storage; sessions: UnstoredSessions },
-  { login, now, isSecure }: { login: string; now: number; isSecure: boolean },
+  sessions: UnstoredSessions,
+  { login, now, request }: { login: string; now: number; request: IncomingMessage },
 ): Promise<string | undefined> {
-  const isSigned = SIGNED_LOGIN.test(login);
-  if (!isSigned && !TOKEN.test(login)) return undefined;
   const token = mintToken();
-  const opened = { hash: hashSecret(token), now, endsAt: now + SESSION_SECONDS };
-  const session = await (isSigned ? sessions.open(login, opened) : storage.sessions.open(hashSecret(login), opened));
-  return session && sessionCookie(token, { seconds: SESSION_SECONDS, isSecure });
+  const opened = await sessions.open(login, { hash: hashSecret(token), now, endsAt: now + SESSION_SECONDS });
+  return opened && sessionCookie(token, SESSION_SECONDS, request);
 }
 
 /** The Set-Cookie value that deletes the session cookie. */
-export function noSessionCookie(isSecure: boolean): string {
-  return sessionCookie('', { seconds: 0, isSecure });
+export function noSessionCookie(request: IncomingMessage): string {
+  return sessionCookie('', 0, request);
 }
 
 /**
@@ -93,11 +90,6 @@ export async function findSession(
   }
   // Derived one-way from the session's token, so every instance can compute it.
   return { session, csrf: hash('sha256', `csrf ${token}`, 'base64url') };
-}
-
-/** True if a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
-export function isSecure(request: IncomingMessage): boolean {
-  return request.headers['x-forwarded-proto'] === 'https';
 }
 
 /**
@@ -137,8 +129,10 @@ export class UnstoredSessions implements Pick<SessionStorage, 'find' | 'touch' |
     this.#secret = secret;
   }
 
-  /** Opens the session of a signed login; undefined if the login is wrong, expired or used. */
+  /** Opens the session of a login, stored or signed; undefined if the login is wrong, expired or used. */
   async open(login: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
+    if (TOKEN.test(login)) return this.#stored.open(hashSecret(login), { hash, now, endsAt });
+    if (!SIGNED_LOGIN.test(login)) return undefined;
     const [text = '', signed = ''] = login.split('.');
     if (!isSame(signed, signature(text, this.#secret)) || this.#used.has(text)) return undefined;
     const { actor, role, ...offered }: Login = JSON.parse(`${Buffer.from(text, 'base64url')}`);
@@ -207,8 +201,9 @@ function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-function sessionCookie(token: string, { seconds, isSecure }: { seconds: number; isSecure: boolean }): string {
-  const secure = isSecure ? '; Secure' : '';
+function sessionCookie(token: string, seconds: number, { headers }: IncomingMessage): string {
+  // A proxy reports HTTPS. A client that fakes the header only loses its own cookie.
+  const secure = headers['x-forwarded-proto'] === 'https' ? '; Secure' : '';
   return `${COOKIE}=${token}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
