@@ -38,10 +38,7 @@ export interface DecidedBan extends Pick<StoredBan, 'startedAt' | 'reason'> {
 }
 
 /** A ban that begins now, one level above the last one unless that ended a day ago. */
-export function nextBan(
-  last: StoredBan | null | undefined,
-  { startedAt, reason }: Pick<StoredBan, 'startedAt' | 'reason'>,
-): StoredBan {
+export function nextBan(last: StoredBan | null | undefined, { startedAt, reason }: DecidedBan): StoredBan {
   const isInRow = last && startedAt - last.endsAt < BAN_MEMORY_SECONDS;
   const level = isInRow ? Math.min(last.level + 1, BAN_SECONDS.length) : 1;
   return { startedAt, endsAt: startedAt + (BAN_SECONDS[level - 1] ?? 0), level, reason };
