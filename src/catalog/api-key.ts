@@ -24,6 +24,7 @@ export const ENVIRONMENTS = ['production', 'staging'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET_PREFIXES: Readonly<Record<Environment, string>> = { production: 'petcat_live_', staging: 'petcat_test_' };
 const RANDOM_CHARACTERS = 30;
 const CHECKSUM_CHARACTERS = 6;
 /** The part of a secret that is stored and shown. */
@@ -171,7 +172,7 @@ function planLimits(plan: PlanName, agreed?: Limits): Limits {
 
 /** Mints a secret: a prefix that names the environment, 178 random bits and a checksum. */
 export function mintSecret(environment: Environment): string {
-  return mint(environmentPrefix(environment));
+  return mint(SECRET_PREFIXES[environment]);
 }
 
 /** A prefix and a secret: 178 random bits and a checksum. */
@@ -197,7 +198,7 @@ export function hashSecret(secret: string): string {
 
 /** True if a token could have been issued for this environment; rejects typos without a look-up. */
 export function couldBeSecret(token: string, environment: Environment): boolean {
-  return KEY_PATTERN.test(token) && token.startsWith(environmentPrefix(environment)) && hasChecksum(token);
+  return KEY_PATTERN.test(token) && token.startsWith(SECRET_PREFIXES[environment]) && hasChecksum(token);
 }
 
 /** True if a found key is valid now in this environment. */
@@ -208,10 +209,6 @@ export function isUsable(found: FoundKey, environment: Environment, time: Pick<T
   if (key.expiresAt === null && endsAt === null) return true;
   const now = time.now().unix;
   return (key.expiresAt === null || now < key.expiresAt) && (endsAt === null || now < endsAt);
-}
-
-function environmentPrefix(environment: Environment): string {
-  return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
 }
 
 /**
