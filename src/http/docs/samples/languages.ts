@@ -23,10 +23,8 @@ export interface SampleRequest {
 type SampledApi = Pick<DescribedApi, 'credential' | 'isPublic'> & Pick<SampleRequest, 'baseUrl'>;
 
 /** The request that the samples of an operation send. */
-export function sampleRequest(
-  operation: DescribedOperation,
-  { baseUrl, credential, isPublic }: SampledApi,
-): SampleRequest {
+export function sampleRequest(operation: DescribedOperation, api: SampledApi): SampleRequest {
+  const { baseUrl, credential, isPublic } = api;
   const { id, method, path, fields, body, success } = operation;
   return {
     method,
