@@ -156,11 +156,7 @@ export function contractOf(api: DescribedApi): object {
 }
 
 /** The shared parts that operations refer to. Describing an operation adds those that it needs. */
-interface Components {
-  readonly schemas: Record<string, unknown>;
-  readonly responses: Record<string, unknown>;
-  readonly parameters: Record<string, unknown>;
-}
+type Components = Readonly<Record<'schemas' | 'responses' | 'parameters', Record<string, unknown>>>;
 
 function describeOperation(operation: DescribedOperation, api: DescribedApi, components: Components): object {
   const { schemas } = components;
