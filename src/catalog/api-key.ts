@@ -7,7 +7,7 @@ import type { Ban, DecidedBan, KeyBan, PastBan } from './ban.ts';
 import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
-import type { Precondition } from './precondition.ts';
+import type { Precondition } from './resource.ts';
 import { quote } from './validate.ts';
 
 export const SCOPES = [

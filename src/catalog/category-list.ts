@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category, ChangedCategory } from './category.ts';
-import type { PageQuery } from './page.ts';
+import type { PageQuery } from './resource.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
 const CHUNK_BYTES_MIN = 4 * 1024;

@@ -1,11 +1,9 @@
 import type { Static } from 'typebox';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
-import { Id } from './category.ts';
 import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
-import type { PageQuery } from './page.ts';
 import type { Pet } from './pet.ts';
-import type { Precondition } from './precondition.ts';
+import { Id, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, quote, validator } from './validate.ts';
 
 const ORDER_QUANTITY_MAX = 1_000;

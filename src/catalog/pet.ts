@@ -1,9 +1,7 @@
 import type { Static } from 'typebox';
-import { Id, Name } from './category.ts';
 import { invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
-import type { PageQuery } from './page.ts';
-import type { Precondition } from './precondition.ts';
+import { Id, Name, type PageQuery, type Precondition } from './resource.ts';
 import { mistyped, objectOf, validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;

@@ -69,7 +69,7 @@ test('bounds that pages name are those of the code', () => {
       `${pages}limits.md`,
       `body: ${body / 1_024} KiB (413); address: ${n(url)} characters (414); request line and headers: ${listener('HEAD_BYTES_MAX') / 1_024} KiB (431)`,
       `time: ${within('headMs')} s for the headers, ${within('requestMs')} s for the whole request (408)`,
-      `name\`: 1 to ${constant('catalog/category.ts', 'maxLength')} characters`,
+      `name\`: 1 to ${constant('catalog/resource.ts', 'maxLength')} characters`,
       `page: 1 to ${categories} categories; 1 to ${items} items of any other list, ${byDefault} if not given`,
       `quantity of an order: 1 to ${n(quantity)}; stock of a pet: 0 to ${n(stock)} (400)`,
       `printable ASCII characters, kept for ${hours} h (400)`,

@@ -13,7 +13,7 @@ import {
 import type { Operator } from '../audit.ts';
 import { type Category, newCategory } from '../category.ts';
 import { CatalogError, invalid } from '../error.ts';
-import type { Precondition } from '../precondition.ts';
+import type { Precondition } from '../resource.ts';
 import type { Storage } from '../storage.ts';
 
 /** Changes of operators: one function for each, called by the commands, the console and the API. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { utc } from '../../stdx/time.ts';
-import type { Place } from '../page.ts';
+import type { Place } from '../resource.ts';
 import type { Storage } from '../storage.ts';
 import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
 import { usageJson } from './json.ts';

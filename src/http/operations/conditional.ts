@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
-import type { Precondition } from '../../catalog/precondition.ts';
+import type { Precondition } from '../../catalog/resource.ts';
 import { quote, shortened } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { type CatalogError, invalid } from '../../catalog/error.ts';
-import type { PageQuery, Place } from '../../catalog/page.ts';
+import type { PageQuery, Place } from '../../catalog/resource.ts';
 import { inWords, quote, wholeNumber } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer } from './conditional.ts';

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
 import { BAN_SECONDS } from '../../catalog/ban.ts';
-import { Id, Name } from '../../catalog/category.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
+import { Id, Name } from '../../catalog/resource.ts';
 import { objectOf } from '../../catalog/validate.ts';
 
 /** The shapes of the operator API; the commands print the same with `--json`. */

@@ -5,8 +5,7 @@ import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '..
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
-import type { PageQuery } from '../../catalog/page.ts';
-import type { Precondition } from '../../catalog/precondition.ts';
+import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { readChanges } from './change-feed.ts';

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { CatalogError } from '../../catalog/error.ts';
-import type { PageQuery } from '../../catalog/page.ts';
+import type { PageQuery } from '../../catalog/resource.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Tables } from './tables.ts';
 

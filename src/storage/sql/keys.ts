@@ -22,7 +22,7 @@ import { type Ban, type DecidedBan, enforced, type KeyBan, type PastBan } from '
 import { invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import type { Precondition } from '../../catalog/precondition.ts';
+import type { Precondition } from '../../catalog/resource.ts';
 import type { Moment } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';

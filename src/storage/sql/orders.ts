@@ -9,9 +9,8 @@ import {
   type Order,
   type OrderStorage,
 } from '../../catalog/order.ts';
-import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
-import type { Precondition } from '../../catalog/precondition.ts';
+import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection } from '../engine.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';

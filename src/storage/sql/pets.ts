@@ -1,7 +1,6 @@
 import sql, { join } from 'sql-template-tag';
 import { type CatalogError, invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
-import type { PageQuery } from '../../catalog/page.ts';
 import {
   firstStock,
   type InventoryItem,
@@ -13,7 +12,7 @@ import {
   statusAt,
   stockAt,
 } from '../../catalog/pet.ts';
-import type { Precondition } from '../../catalog/precondition.ts';
+import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';
