@@ -4,6 +4,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -150,6 +151,37 @@ test('on a full disk commands read, and those that write name the disk in one li
   assert.match((await run(['doctor'], { cwd: folder.path })).stdout, /PROBLEM disk: 0 MiB are free .*\n +→ make room/);
 });
 
+test('a copy for which the disk has no room leaves nothing behind', async (t) => {
+  using folder = temporaryFolder();
+  using disk = smallDisk(t, folder.path, 16);
+  if (!disk) return;
+  const options = { cwd: folder.path };
+  await issueKey(folder.path);
+  {
+    // More than the pages that SQLite holds in memory: a smaller copy fails before its journal is needed.
+    using database = new DatabaseSync(join(disk.path, 'pet-catalog.db'));
+    database.exec(`INSERT INTO outcomes (key_id, idempotency_key, fingerprint, resource, created_at)
+      VALUES ('', '', '', hex(zeroblob(2500000)), 0)`);
+  }
+  assert.equal((await run(['backup', 'good.db'], options)).code, 0);
+  const { size } = statSync(join(folder.path, 'good.db'));
+  const filler = join(disk.path, 'filler');
+  for (const [command, copies] of [
+    [['backup', 'data/copy.db'], 0.5],
+    [['restore', 'good.db'], 0.5],
+    // There is room for the new database, not for the old one besides.
+    [['restore', 'good.db'], 1.5],
+  ] as const) {
+    fill(filler);
+    truncateSync(filler, statSync(filler).size - copies * size);
+    const { code, stderr } = await run(command, options);
+    assert.deepEqual([code, /its disk is full; make room/.test(stderr)], [1, true], stderr);
+    rmSync(filler);
+    const left: string[] = readdirSync(disk.path).filter((name) => !/^pet-catalog\.db(-wal|-shm|\.lock)?$/.test(name));
+    assert.deepEqual(left, [], `${command}, ${copies}`);
+  }
+});
+
 test('the service refuses a damaged database; the message names it and how to restore a backup', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
@@ -271,11 +303,13 @@ function nextFailure(sql: string): Promise<void> {
   });
 }
 
-/** A file system of 1 MiB in the data folder, or undefined, said aloud, where it cannot be mounted. */
-function smallDisk(t: TestContext, folder: string): (Disposable & { readonly path: string }) | null {
+/** A file system of some MiB in the data folder, or undefined, said aloud, where it cannot be mounted. */
+function smallDisk(t: TestContext, folder: string, mebibytes = 1): (Disposable & { readonly path: string }) | null {
   const path = join(folder, 'data');
   mkdirSync(path);
-  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path], {
+    encoding: 'utf8',
+  });
   if (status !== 0) {
     t.skip(`a small file system cannot be mounted here: ${stderr}`);
     return null;

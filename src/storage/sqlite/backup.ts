@@ -36,7 +36,7 @@ export async function backUp(file: string, to: string, { force }: { force: boole
     damaged = findDamagedRows(copy.database);
     putInPlace(unfinished, damaged.length > 0 ? `${target}.damaged` : target);
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    discard(unfinished);
     if (error instanceof DatabaseNotOpened) throw error;
     throw new DatabaseNotOpened(`Cannot back ${file} up to ${to}: ${failureOf(to, error)}`, { cause: error });
   }
@@ -66,7 +66,7 @@ export async function restore(from: string, file: string, now: number): Promise<
     syncToDisk(copied);
     syncToDisk(dirname(file));
   } catch (error) {
-    rmSync(copied, { force: true });
+    discard(copied);
     throw new DatabaseNotOpened(`Cannot copy ${from} to ${file}: ${failureOf(file, error)}`, { cause: error });
   }
   try {
@@ -76,7 +76,7 @@ export async function restore(from: string, file: string, now: number): Promise<
     putInPlace(copied, file);
     return kept;
   } catch (error) {
-    if (isThere(file)) rmSync(copied, { force: true });
+    if (isThere(file)) discard(copied);
     if (error instanceof DatabaseNotOpened) throw error;
     throw new DatabaseNotOpened(`Cannot restore ${file}: ${failureOf(file, error)}`, { cause: error });
   }
@@ -101,9 +101,14 @@ function openBackup(from: string) {
 
 /** Makes a private copy, whatever the mode of the source. */
 async function copyTo(file: string, source: DatabaseSync): Promise<void> {
-  rmSync(file, { force: true });
+  discard(file);
   createPrivately(file);
   await backup(source, file);
+}
+
+/** Removes a copy, and the journal that SQLite leaves beside one for which the disk is too full. */
+function discard(copy: string): void {
+  for (const part of ['', '-journal']) rmSync(copy + part, { force: true });
 }
 
 /** Moves the log of a sound database into it, and copies it. */
@@ -117,7 +122,7 @@ async function keepCopy(file: string, now: number): Promise<string> {
     await copyTo(unfinished, database);
     putInPlace(unfinished, kept);
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    discard(unfinished);
     throw error;
   }
   database.close();
