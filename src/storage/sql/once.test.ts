@@ -108,6 +108,21 @@ test('an attempt does its work once, until it is purged', async () => {
     });
 });
 
+test('old outcomes are deleted few at a time', async () => {
+  await using bench = await openBench();
+  const { db, transact } = bench;
+  const ids = Array.from({ length: 250 }, (_, index) => attemptOf(`${index}`));
+  await transact(async (trx) => {
+    for (const id of ids) await once(trx, { ...id, now: NOW }, async () => undefined);
+  });
+  const left: number[] = [];
+  while (await hasOldOutcomes(db, NOW)) {
+    await transact((trx) => deleteOldOutcomes(trx, NOW));
+    left.push((await db.all(sql`select key_id from outcomes`)).length);
+  }
+  assert.deepEqual(left, [50, 0]);
+});
+
 test('work that is refused keeps no outcome, in a transaction that goes on', async () => {
   await using bench = await openBench();
   const { db, transact } = bench;
