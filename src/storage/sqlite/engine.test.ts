@@ -123,6 +123,25 @@ test('reads are answered while an import runs, as of before it, and after it as 
   ]);
 });
 
+test('the commit of a large import leaves it to a thread to move the log into the file', async (t) => {
+  using folder = temporaryFolder();
+  await using storage = await openStorage(
+    { engine: 'sqlite', file: join(folder.path, 'test.db') },
+    { time: manualClock(), categoriesMax: 20_000, categoriesBytesMax: 9_000_000 },
+  );
+  const done: string[] = [];
+  for (const method of ['all', 'run'] as const) {
+    const original = StatementSync.prototype[method] as (...values: unknown[]) => never;
+    t.mock.method(StatementSync.prototype, method, function (this: StatementSync, ...values: unknown[]) {
+      if (/^commit$|wal_autocheckpoint/.test(this.sourceSQL)) done.push(this.sourceSQL);
+      return original.apply(this, values);
+    });
+  }
+  const many = Array.from({ length: 5_000 }, (_, index) => ({ name: `${index}`, description: 'x'.repeat(1_000) }));
+  await storage.categories.import(many, { actor: 'test', via: 'cli' });
+  assert.deepEqual(done.slice(0, 2), ['PRAGMA wal_autocheckpoint = 0', 'commit']);
+});
+
 test('after a large transaction that failed the log is moved into the file as before, and gone at the end', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'test.db');
