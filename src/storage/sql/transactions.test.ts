@@ -293,9 +293,11 @@ test('a change of this process is followed before it is told, and not again by t
   const { transactions, sqlite } = bench;
   const followed: Change[] = [];
   let failures = 0;
-  await transactions.watch(async (change) => {
+  const keyIds: (readonly string[] | undefined)[] = [];
+  await transactions.watch(async (change, ids) => {
     if (failures-- > 0) throw new Error('cannot follow');
     followed.push(change);
+    keyIds.push(ids);
   });
   const change = (changed: NamedChange) => transactions.change(changed, async () => [...followed]);
   assert.deepEqual(await change(KEY_CHANGED), [], 'not before it is durable');
@@ -308,6 +310,7 @@ test('a change of this process is followed before it is told, and not again by t
   assert.deepEqual(followed, ['keys']);
   await look();
   assert.deepEqual(followed, ['keys', 'categories']);
+  assert.deepEqual(keyIds, [[KEY_CHANGED.id], undefined]);
 
   // An import has no version of its own: it is known by the last id.
   await transactions.change({ kind: 'new-categories' }, (trx) => trx.run(sql`update category_counter set last_id = 7`));
