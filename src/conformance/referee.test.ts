@@ -38,6 +38,18 @@ test('every key is masked wherever it stands, and a command names the one that w
   assert.ok(!JSON.stringify(report).includes('aaa'));
 });
 
+test('a rule that an answer has broken sends nothing more, as that could create', async () => {
+  for (const [rule, first] of [
+    ['create.400-empty-name', ''],
+    ['create.400-control-characters', 'conformance-\u0000'],
+  ] as const) {
+    const names: unknown[] = [];
+    const validates = (body: string) => names.push(JSON.parse(body).name) > 0;
+    const [verdict] = await verdictsOf({ validates }, { only: [rule], level: 'ours' });
+    assert.deepEqual([verdict, names], [`${rule} failed: the status is 201, not 400`, [first]]);
+  }
+});
+
 test('a key that is nearly right is masked, and one that is like it has its prefix only', async () => {
   const key = 'petcat_live_ABCDEF_GHIJ_K';
   for (const [near, word] of [

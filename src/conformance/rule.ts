@@ -79,10 +79,10 @@ export function expectSuccess(exchange: Exchange): void {
   expect(exchange.status < 300, `the status is ${exchange.status}`, exchange);
 }
 
-/** Judges every answer to probes, and to requests of the rule itself. */
+/** Judges the answers to probes, and to requests of the rule itself, before the next one is sent: it may create. */
 export function each(asked: readonly Asked[], judge: (exchange: Exchange) => void): Rule['judge'] {
   return async (trial) => {
-    for (const exchange of await answersTo(trial, asked)) judge(exchange);
+    for (const one of asked) (await answersTo(trial, [one])).forEach(judge);
   };
 }
 
