@@ -102,7 +102,7 @@ export function repeatOf(post: Request, posts: readonly Request[]): Request | un
   if (!post.isUnknown) return undefined;
   const { idempotencyKey, call, answeredAt } = post;
   const later = posts.slice(posts.indexOf(post) + 1);
-  const isSame = (each: Request) => idempotencyKey !== null && each.idempotencyKey === idempotencyKey;
-  const sameKey = later.find((each) => each.at >= answeredAt && isSame(each));
-  return sameKey ?? later.find((each) => each.at >= answeredAt && each.call === call);
+  const find = (isRepeat: (each: Request) => boolean) => later.find((each) => each.at >= answeredAt && isRepeat(each));
+  const sameKey = idempotencyKey === null ? undefined : find((each) => each.idempotencyKey === idempotencyKey);
+  return sameKey ?? find((each) => each.call === call);
 }
