@@ -235,7 +235,20 @@ test('a restore that fails once the old database is moved aside leaves what ends
   syncBuiltinESMExports();
   assert.equal(existsSync(file), false);
   assert.deepEqual(namesIn(`${file}.restoring`), ['Dog']);
-  await restore(`${file}.restoring`, file, NOW + 5);
+  const again = () => restore(`${file}.restoring`, file, NOW + 5);
+  for (const isThere of [false, true]) {
+    if (isThere) copyFileSync(from, file);
+    const failing = t.mock.method(fs, isThere ? 'renameSync' : 'fsyncSync', () => {
+      throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+    });
+    syncBuiltinESMExports();
+    await assert.rejects(again(), says(/EIO: i\/o error/));
+    failing.mock.restore();
+    syncBuiltinESMExports();
+    assert.deepEqual(namesIn(`${file}.restoring`), ['Dog'], 'the file that is restored is not removed');
+  }
+  rmSync(file);
+  await again();
   assert.deepEqual(namesIn(file), ['Dog']);
 });
 

@@ -56,17 +56,19 @@ export async function backUp(file: string, to: string, { force }: { force: boole
 export async function restore(from: string, file: string, now: number): Promise<string | undefined> {
   assertApart(from, file);
   const copied = restoringFile(file);
+  // What an interrupted restore left may be all that there is.
+  const isCopy = realPath(from) === realPath(copied);
   using source = openBackup(from);
   const needed = releaseNeeded(appliedIn(source.database, from));
   if (needed)
     throw new DatabaseNotOpened(`The backup ${from} needs ${needed} or later: install that, or restore another`);
   using _claim = claimFile(file);
   try {
-    if (realPath(from) !== realPath(copied)) await copyTo(copied, source.database);
+    if (!isCopy) await copyTo(copied, source.database);
     syncToDisk(copied);
     syncToDisk(dirname(file));
   } catch (error) {
-    discard(copied);
+    if (!isCopy) discard(copied);
     throw new DatabaseNotOpened(`Cannot copy ${from} to ${file}: ${failureOf(file, error)}`, { cause: error });
   }
   try {
@@ -76,7 +78,7 @@ export async function restore(from: string, file: string, now: number): Promise<
     putInPlace(copied, file);
     return kept;
   } catch (error) {
-    if (isThere(file)) discard(copied);
+    if (!isCopy && isThere(file)) discard(copied);
     if (error instanceof DatabaseNotOpened) throw error;
     throw new DatabaseNotOpened(`Cannot restore ${file}: ${failureOf(file, error)}`, { cause: error });
   }
