@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { ERROR_GUIDE } from '../src/http/docs/error-guide.ts';
-import { documentation } from '../src/http/docs/render.ts';
+import { documentation } from '../src/http/docs/guide.ts';
 import { STATUS_OF } from '../src/http/errors.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
 import { json, type TestService, testService } from './kit/service.ts';

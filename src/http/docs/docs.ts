@@ -3,8 +3,8 @@ import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import type { Answer } from '../transport/exchange.ts';
 import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
+import type { DocsOptions } from './guide.ts';
 import { contractOf, publicApi } from './openapi.ts';
-import type { DocsOptions } from './render.ts';
 import { CACHED, GUIDE, leadToDocs, pathOf, SITE_ASSETS, sitePage } from './site.ts';
 
 const API_CATALOG = '/.well-known/api-catalog';
@@ -27,7 +27,7 @@ function contractPages({ operations, servers }: DocsOptions): [string, PageHandl
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
 function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
-  const documents = keptOnceMade(async () => (await import('./render.ts')).documentation(options));
+  const documents = keptOnceMade(async () => (await import('./guide.ts')).documentation(options));
   const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
   const files = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'];
   return [
