@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
-import { IN_MEMORY } from '../storage/sqlite/disk.ts';
+import { IN_MEMORY } from '../storage/sqlite/files.ts';
 
 const PRIVATE_MODE = 0o600;
 /** The one folder below the working folder that a service writes to as it is installed. */

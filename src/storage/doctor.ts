@@ -11,8 +11,8 @@ import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
 import { appliedIn, findDamagedRows } from './sqlite/contents.ts';
-import { sizeOf } from './sqlite/disk.ts';
 import { DatabaseDamaged, findObstacle, findOtherOwner, findReadOnlyMount, notOpened } from './sqlite/failure.ts';
+import { sizeOf } from './sqlite/files.ts';
 import { openToRead } from './sqlite/open-to-read.ts';
 import { assertNothingLeft, findOtherNames } from './sqlite/open-to-write.ts';
 

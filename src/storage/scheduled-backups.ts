@@ -8,7 +8,7 @@ import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, utc } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { becameEmpty, type Contents } from './sqlite/contents.ts';
-import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from './sqlite/disk.ts';
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from './sqlite/files.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */

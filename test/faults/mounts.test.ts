@@ -13,7 +13,7 @@ import { contentsOf, namesIn } from '../kit/storage/files.ts';
 /** Runs in a process of its own, because a folder that is gone must not be that of the other tests. */
 const OPEN_IN_DELETED_FOLDER = `
   import { rmdirSync } from 'node:fs';
-  import { createPrivately } from '${new URL('../../src/storage/sqlite/disk.ts', import.meta.url)}';
+  import { createPrivately } from '${new URL('../../src/storage/sqlite/files.ts', import.meta.url)}';
   rmdirSync(process.cwd());
   createPrivately('./data/pet-catalog.db');
 `;

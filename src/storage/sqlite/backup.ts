@@ -6,8 +6,8 @@ import { DatabaseNotOpened } from '../engine.ts';
 import { releaseNeeded } from '../migrate.ts';
 import { claimFile } from './claim.ts';
 import { appliedIn, findDamagedRows } from './contents.ts';
-import { createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './disk.ts';
 import { DatabaseDamaged, failureOf } from './failure.ts';
+import { createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './files.ts';
 import { findDamage, openToRead } from './open-to-read.ts';
 import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
 

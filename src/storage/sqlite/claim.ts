@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { createPrivately, IN_MEMORY } from './disk.ts';
 import { failureOf, findReadOnlyMount } from './failure.ts';
+import { createPrivately, IN_MEMORY } from './files.ts';
 
 const SQLITE_BUSY = 5;
 /** `isClaimed` in another process holds the lock briefly. */

@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { Connection, Database, Statement, Transaction } from '../engine.ts';
-import { IN_MEMORY } from './disk.ts';
+import { IN_MEMORY } from './files.ts';
 import type { Reader } from './open-to-read.ts';
 import { openChecked } from './open-to-write.ts';
 import { inspectLog } from './wal.ts';

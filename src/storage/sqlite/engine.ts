@@ -2,8 +2,8 @@ import type { Engine, Failure } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
-import { hasLog, IN_MEMORY, sizeOf } from './disk.ts';
 import { notOpened } from './failure.ts';
+import { hasLog, IN_MEMORY, sizeOf } from './files.ts';
 import { openToRead } from './open-to-read.ts';
 import { openToWrite } from './open-to-write.ts';
 

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseNotOpened } from '../engine.ts';
-import { sizeOf } from './disk.ts';
+import { sizeOf } from './files.ts';
 
 /** Result codes of SQLite (sqlite.org/rescode.html). On a full disk the shared memory of the log fails with IOERR. */
 const FULL = 13;

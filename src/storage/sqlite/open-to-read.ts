@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DatabaseNotOpened } from '../engine.ts';
 import { isAtRest } from './claim.ts';
-import { hasLog, isThere } from './disk.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
+import { hasLog, isThere } from './files.ts';
 import { inspectLog } from './wal.ts';
 
 /** The time that reading waits for other processes that open the same file. */

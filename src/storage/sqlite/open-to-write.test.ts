@@ -20,8 +20,8 @@ import { Worker } from 'node:worker_threads';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../test/kit/storage/files.ts';
 import { DatabaseNotOpened } from '../engine.ts';
-import { createPrivately } from './disk.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
+import { createPrivately } from './files.ts';
 import { movedAside, openToWrite } from './open-to-write.ts';
 
 test('a file with several names is not written to, and one that is missing is made only on purpose', async () => {

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import type { Purpose } from '../migrate.ts';
 import { isBusy } from './claim.ts';
-import { createPrivately, IN_MEMORY, isThere } from './disk.ts';
 import { DatabaseDamaged, notOpened, type Obstacle } from './failure.ts';
+import { createPrivately, IN_MEMORY, isThere } from './files.ts';
 import { missing, openToRead } from './open-to-read.ts';
 import { inspectLog } from './wal.ts';
 

@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { claimFile, isAtRest } from './claim.ts';
 import { type Contents, contentsOf } from './contents.ts';
-import { createPrivately, hasLog, PRIVATE_FILE_MODE, putInPlace } from './disk.ts';
+import { createPrivately, hasLog, PRIVATE_FILE_MODE, putInPlace } from './files.ts';
 import { readSoundRows } from './sound-rows.ts';
 import { inspectLog } from './wal.ts';
 
