@@ -11,7 +11,8 @@ import {
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/changes.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
-import { type Invocation, table, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, UsageError, withSettings } from './invocation.ts';
+import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';

@@ -7,7 +7,8 @@ import { realPace } from '../conformance/trial.ts';
 import { DEFECTS } from '../rehearsal/defects/defects.ts';
 import { COLOURED, PLAIN, textOf } from '../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from './format.ts';
-import { type Invocation, table, UsageError } from './invocation.ts';
+import { type Invocation, UsageError } from './invocation.ts';
+import { table } from './table.ts';
 
 const CONCURRENCY_MAX = 200;
 const REPEAT_MAX = 100;

@@ -13,7 +13,8 @@ import { systemTime } from '../stdx/time.ts';
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
-import { type Invocation, settings, systemOperator, table, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { table } from './table.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {

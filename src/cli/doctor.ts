@@ -17,7 +17,8 @@ import type { Contents } from '../storage/sqlite/contents.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd, isPair } from '../telemetry/certificate.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, problemText, settings, sources, table, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
+import { table } from './table.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const EXAMINATION_MS_MAX = 60_000;

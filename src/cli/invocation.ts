@@ -108,24 +108,3 @@ export function readOptionFile(option: string, file: string): Buffer {
     throw new UsageError(`${option} cannot be read: ${(error as Error).message}`);
   }
 }
-
-/** Formats rows under headings, in columns as wide as their longest cell. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headings, ...rows.map((row) => row.map(onOneLine))];
-  const widths = headings.map((_, column) =>
-    all.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
-  );
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** Client data may hold line breaks and control characters, which must not reach the terminal. */
-function onOneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
-}

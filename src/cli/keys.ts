@@ -6,7 +6,8 @@ import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import { refusedUntil } from '../catalog/window-counts.ts';
 import { utc } from '../stdx/time.ts';
 import { type CommandContext, commandsOf } from './command-runner.ts';
-import { type Invocation, readDuration, table, UsageError } from './invocation.ts';
+import { type Invocation, readDuration, UsageError } from './invocation.ts';
+import { table } from './table.ts';
 
 interface CreateOptions extends LimitOptions {
   readonly name: string;

@@ -6,16 +6,9 @@ import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/session.ts';
 import { systemTime, utc } from '../stdx/time.ts';
 import { type CommandContext, commandsOf, runOnDatabase } from './command-runner.ts';
-import {
-  type Invocation,
-  readDuration,
-  settings,
-  systemOperator,
-  table,
-  UsageError,
-  withSettings,
-} from './invocation.ts';
+import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { findOperator } from './operator-note.ts';
+import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 

@@ -4,7 +4,8 @@ import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { USAGE_PERIODS, usagePeriod } from '../catalog/usage.ts';
 import { type CommandContext, commandsOf } from './command-runner.ts';
-import { type Invocation, readDuration, table, UsageError } from './invocation.ts';
+import { type Invocation, readDuration, UsageError } from './invocation.ts';
+import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
 const ENTRIES_PER_PAGE = 1_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { table } from './invocation.ts';
+import { table } from './table.ts';
 
 test('columns are as wide as their longest cell, and nothing in a cell controls a terminal or begins a line', () => {
   const cell = 'a\nb\x1b[31m\u009b\u2028\u202e\u2066c';
