@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange, Serve } from '../../src/http/transport/exchange.ts';
-import { Input } from '../../src/http/transport/input.ts';
 import { type Holding, Ledger } from '../../src/http/transport/ledger.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
+import { ParserFeed } from '../../src/http/transport/parser-feed.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { AUTHORIZATION, assertAnswer, get, HOST, request } from '../kit/edge/corpus.ts';
 import { openRaw, type RawConnection } from '../kit/edge/raw.ts';
@@ -68,7 +68,7 @@ describe('a connection that is not read from', () => {
     let waitingMax = 0;
     const ledger = new (class extends Ledger {
       override hold(holding: Holding, bytes: number): void {
-        if (holding instanceof Input) waitingMax = Math.max(waitingMax, bytes);
+        if (holding instanceof ParserFeed) waitingMax = Math.max(waitingMax, bytes);
         super.hold(holding, bytes);
       }
     })();

@@ -4,8 +4,8 @@ import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
 import type { Turns } from './event-loop-turns.ts';
 import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
-import { Input, type Reader } from './input.ts';
 import { CONNECTION_BYTES_MAX } from './ledger.ts';
+import { ParserFeed, type Reader } from './parser-feed.ts';
 import { namesAnotherProtocol } from './request.ts';
 
 // As in the listener: an import of node:http would load its client as well.
@@ -36,7 +36,7 @@ export class Connection implements Reader {
   latest: Exchange | undefined;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  readonly #input: Input;
+  readonly #input: ParserFeed;
   /** At most `RUNNING_MAX`, so an array beats a set. */
   #running: Exchange[] = [];
   readonly #waiting: Exchange[] = [];
@@ -48,7 +48,7 @@ export class Connection implements Reader {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#input = new Input(socket, { account: this, ...options });
+    this.#input = new ParserFeed(socket, { account: this, ...options });
     // Node calls this after an answer with `Connection: close`, or the last one to a half-closed peer.
     socket.destroySoon = () => {
       if (this.#running[0]?.isLast || !this.#failed) this.#end();

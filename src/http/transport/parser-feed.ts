@@ -45,7 +45,7 @@ export interface Reader extends Account {
  * be parsed yet is kept, at most one read of the system, and then nothing more is read. A slice ends where a head does,
  * so that a connection is asked before each request whether it takes one more.
  */
-export class Input implements Holding {
+export class ParserFeed implements Holding {
   heldBytes = 0;
   readonly keyId = undefined;
   readonly account: Reader;
