@@ -198,6 +198,9 @@ test('each filter of keys selects by itself, and a key has what it is given', as
   const changes = { limits: { minute: 8, day: 80 }, scopes: ['pets:write'], owner: null, expiresAt: null };
   const changed = await json<Key>(client.send('PATCH', `/keys/${made.id}`, changes));
   assert.deepEqual(membersOf(changed), { plan: 'enterprise', ...changes });
+  await client.send('PATCH', `/keys/${made.id}`, { ...changes, limits: { day: 80, minute: 8 } });
+  const audited = await service.storage.audit.list({ since: 0, limit: 10, target: made.id, action: 'key.update' });
+  assert.equal(audited.length, 1, 'the same limits in another order change nothing');
 });
 
 test('values that a key cannot have are refused by name, and nothing is stored', async () => {
