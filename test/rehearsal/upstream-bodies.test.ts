@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openProxy } from '../../src/rehearsal/upstream/proxy.ts';
@@ -91,4 +92,21 @@ test('of a JSON text 4 MiB are greased, and no more, which Node.js warns of noth
       assert.equal((await (await fetch(url, init)).text()).includes('grease'), isGreased);
   });
   assert.deepEqual([report.reached, warned.mock.callCount()], [1, 0]);
+});
+
+test('a cut answer has the first half of its body, and none comes of a body of one byte', async () => {
+  for (const [body, received, step] of [
+    ['hello world', /\r\n\r\nhello$/, 'cut 200 false'],
+    ['!', /^$/, 'cut null false'],
+  ] as const) {
+    await using upstream = await upstreamOf((_, response) => {
+      response.writeHead(200, { 'content-length': `${body.length}` }).end(body);
+    });
+    const report = await rehearsed({ upstream: upstream.url, script: 'cut' }, async (url) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.match(await text(socket), received);
+    });
+    assert.deepEqual(steps(report), [step]);
+  }
 });

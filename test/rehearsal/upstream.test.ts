@@ -240,18 +240,6 @@ test('what is noted of requests tells them apart, and what the upstream answered
   assert.equal(new Set([first, second, fourth].map((each) => each?.credentials)).size, 3);
 });
 
-test('a cut answer has the first half of its body', async () => {
-  await using upstream = await upstreamOf((_, response) => {
-    response.writeHead(200, { 'content-length': '11' }).end('hello world');
-  });
-  const report = await rehearsed({ upstream: upstream.url, script: 'cut' }, async (url) => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    assert.match(await text(socket), /\r\n\r\nhello$/);
-  });
-  assert.deepEqual(steps(report), ['cut 200 false']);
-});
-
 for (const [what, status, headers] of [
   ['a part', 206, {}],
   ['a refusal', 404, {}],
