@@ -201,6 +201,18 @@ test('each filter of keys selects by itself, and a key has what it is given', as
   await client.send('PATCH', `/keys/${made.id}`, { ...changes, limits: { day: 80, minute: 8 } });
   const audited = await service.storage.audit.list({ since: 0, limit: 10, target: made.id, action: 'key.update' });
   assert.equal(audited.length, 1, 'the same limits in another order change nothing');
+  const named = Object.keys(audited[0]?.after ?? {});
+  await client.send('PATCH', `/keys/${made.id}`, {
+    expiresAt: '2100-01-01T00:00:00Z',
+    owner: 'b',
+    scopes: ['pets:read'],
+  });
+  const [next] = await service.storage.audit.list({ since: 0, limit: 1, target: made.id, action: 'key.update' });
+  assert.deepEqual(
+    Object.keys(next?.after ?? {}),
+    named.filter((name) => name !== 'limits'),
+    'in one order',
+  );
 });
 
 test('values that a key cannot have are refused by name, and nothing is stored', async () => {

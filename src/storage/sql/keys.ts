@@ -185,7 +185,8 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
 
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
     return this.#change(id, unless, async (trx, key) => {
-      const names = Object.keys(changes) as (keyof KeyChanges)[];
+      // In the order of the key, in whichever order they were asked for.
+      const names = (Object.keys(key) as (keyof KeyChanges)[]).filter((name) => name in changes);
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
