@@ -14,6 +14,7 @@ import { choiceIn, findById, notFound, readIdParameter, readIdsParameter } from 
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
+/** The error for the id of a pet that does not exist. */
 export const noPet = notFound('pet', 'list the pets to find one');
 
 /** The address of a pet up to its id, which outlasts `getPet`. */

@@ -10,6 +10,7 @@ const HTTP_VERSIONS = new Set(['1.1', '1.0']);
 const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
 const PATH_END = /[?#]/;
 
+/** Larger bodies of JSON are refused with 413. */
 export const BODY_BYTES_MAX = 256 * 1024;
 
 /** A media type's parameter with its value, a token or quoted, or none (RFC 9110, section 5.6.6). */
