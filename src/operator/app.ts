@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
 import { conclude } from '../http/app.ts';
-import { keptOnceMade } from '../http/docs/delivery.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
+import { keptOnceMade } from '../stdx/one-at-a-time.ts';
 import { API_BASE } from './api/operation.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { Rates } from './overview/rates.ts';

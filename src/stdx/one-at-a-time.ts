@@ -17,3 +17,15 @@ export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
     return next;
   };
 }
+
+/** Makes a value once. A failure is not kept: the next call tries again. */
+export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

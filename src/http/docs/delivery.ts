@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { shippedFile } from '../../shipped.ts';
+import { keptOnceMade } from '../../stdx/one-at-a-time.ts';
 import { weightsOf } from '../accept.ts';
 import { etagOf, isCurrent } from '../operations/conditional.ts';
 import type { PageHandler } from '../pages.ts';
@@ -57,18 +58,6 @@ export function fixedPage({ status = 200, contentType, cacheControl, headers = [
 function codingFor(accepted: string | undefined): Coding {
   const weights = weightsOf(accepted);
   return (['br', 'gzip'] as const).find((coding) => (weights.get(coding) ?? 0) > 0) ?? 'identity';
-}
-
-/** Makes a value once. A failure is not kept: the next call tries again. */
-export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
 }
 
 const FOREVER = 'public, max-age=31536000, immutable';

@@ -1,8 +1,9 @@
 import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { keptOnceMade } from '../../stdx/one-at-a-time.ts';
 import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import type { Answer } from '../transport/exchange.ts';
-import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
+import { fixedPage, mediaTypeOf } from './delivery.ts';
 import type { DocsOptions } from './guide.ts';
 import { contractOf, publicApi } from './openapi.ts';
 import { CACHED, GUIDE, leadToDocs, pathOf, SITE_ASSETS, sitePage } from './site.ts';
