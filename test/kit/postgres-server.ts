@@ -13,11 +13,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { untilTrue } from './clock.ts';
+import { freePort } from './deploy/port.ts';
 import { missingPrograms } from './deploy/programs.ts';
 import { temporaryFolder } from './service.ts';
 
@@ -253,13 +253,4 @@ function missing(): string | false {
   const why = `the programs postgres and initdb are neither on the PATH nor below ${VERSIONS}`;
   assert.notEqual(process.env.CI, 'true', `${why}, and CI=true forbids leaving tests out`);
   return `${why}: the tests that need them are left out`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { createClient } from '@redis/client';
 import { untilTrue } from './clock.ts';
+import { freePort } from './deploy/port.ts';
 import { temporaryFolder } from './service.ts';
 
 /** Why a test that needs something must be left out, or undefined if it is there. With `CI=true` it has to be there. */
@@ -113,13 +113,4 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
       folder[Symbol.dispose]();
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
