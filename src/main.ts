@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import type { Invocation } from './cli/invocation.ts';
 import { runCommand } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
+import { systemTime } from './stdx/time.ts';
 
 const PROGRESS_CHARACTERS = 30;
 /** A shorter line may follow a longer one. */
@@ -14,6 +15,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 const stop = new AbortController();
 const progress = progressLine();
 const invocation: Invocation = {
+  time: systemTime(),
   env: process.env,
   envFile: readEnvFile,
   input: () => buffer(process.stdin),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ChangeContext } from '../catalog/operator/changes.ts';
 import type { Config, SettingName } from '../config.ts';
-import { systemTime, type Time } from '../stdx/time.ts';
+import type { Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
@@ -19,7 +19,7 @@ export async function openDatabase(
   invocation: Invocation,
   purpose: Purpose,
 ): Promise<CommandDatabase> {
-  const machine = systemTime();
+  const machine = invocation.time;
   let time = machine;
   const rowDamaged = (table: string, id: string) =>
     invocation.tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``);

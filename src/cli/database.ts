@@ -9,7 +9,6 @@ import {
   findValue,
   withoutPassword,
 } from '../config.ts';
-import { systemTime } from '../stdx/time.ts';
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
@@ -38,7 +37,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     async (file: string, _options: unknown, self: Command) => {
       const config = settings(self, invocation);
       const database = fileOf(config.database, 'pg_restore');
-      const kept = await restore(file, database.file, systemTime().now().unix);
+      const kept = await restore(file, database.file, invocation.time.now().unix);
       // Tables of an earlier release take no entry: they stay as they are, so that this one can open them.
       await recordRestore(config, invocation, file).catch(() => {});
       invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);

@@ -13,8 +13,11 @@ import {
   type SettingName,
 } from '../config.ts';
 import { parseDuration } from '../stdx/duration.ts';
+import type { Time } from '../stdx/time.ts';
 
 export interface Invocation {
+  /** The time by which commands read and change; `serve`, a process of its own, has the machine's. */
+  readonly time: Time;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads `.env`. Throws `ConfigMistakes`. */
   envFile(): Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import { tokenJson } from '../catalog/operator/json.ts';
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/session.ts';
-import { systemTime, utc } from '../stdx/time.ts';
+import { utc } from '../stdx/time.ts';
 import { type CommandContext, commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { findOperator } from './operator-note.ts';
@@ -34,7 +34,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
         if (loginSecret === undefined) throw error;
         invocation.tell(`pet-catalog: ${error.message}; the running service keeps the session until it can be stored`);
-        const link = signedLogin(loginSecret, { ...login, now: systemTime().now().unix });
+        const link = signedLogin(loginSecret, { ...login, now: invocation.time.now().unix });
         invocation.print(json ? JSON.stringify({ url: link }) : link);
       });
     });

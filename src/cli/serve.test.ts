@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { untilTrue } from '../../test/kit/clock.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
+import { systemTime } from '../stdx/time.ts';
 import { runCommand } from './program.ts';
 
 test('the checks of the console run in a thread of their own', async () => {
@@ -10,6 +11,7 @@ test('the checks of the console run in a thread of their own', async () => {
   const stop = new AbortController();
   const { promise: printed, resolve: print } = Promise.withResolvers<string>();
   const invocation = {
+    time: systemTime(),
     env: { DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}`, PORT: '0', LOG_LEVEL: 'silent' },
     envFile: () => ({}),
     input: async () => new Uint8Array(),

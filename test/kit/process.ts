@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { runCommand } from '../../src/cli/program.ts';
+import { systemTime } from '../../src/stdx/time.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 /** Ends a test that hangs, and times nothing. */
@@ -24,7 +25,8 @@ export interface RunOptions {
   readonly command?: readonly [program: string, ...args: string[]];
 }
 
-interface RunHereOptions extends RunOptions {
+/** What a command that runs in the process of the test may have instead of what a process has. */
+export interface RunHereOptions extends RunOptions {
   /** Parts of the invocation, in place of those of a pipe. */
   readonly invocation?: Partial<Invocation>;
 }
@@ -50,6 +52,7 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
   try {
     const code = await runCommand(
       {
+        time: systemTime(),
         env: { PATH: process.env.PATH ?? '', ...env },
         envFile: () => (existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}),
         input: async () => new Uint8Array(),

@@ -94,7 +94,8 @@ async function completes({ command }: Program, database: Database, version: stri
     engine: database.url.startsWith('sqlite') ? 'sqlite' : 'postgres',
     life: 'production',
   });
-  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
+  const time = manualClock(recorded.leftAt);
+  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url }, invocation: { time } };
   assert.deepEqual(await laterMigrations(database), []);
   await printedBy('migrate', beside);
   await assertPrinted(recorded, beside);
@@ -104,7 +105,7 @@ async function completes({ command }: Program, database: Database, version: stri
   const examined = await runProcess(['doctor'], { ...beside, command });
   assert.equal(examined.code, 0, examined.stdout);
   await assertPrinted(recorded, beside);
-  await using service = await testService({ DATABASE_URL: database.url, ...SETTINGS }, manualClock(recorded.leftAt));
+  await using service = await testService({ DATABASE_URL: database.url, ...SETTINGS }, time);
   await assertRead(service, recorded);
   await assertKeys(service, recorded);
   await assertCreates(service, recorded);

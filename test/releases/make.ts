@@ -32,8 +32,8 @@ for (const engine of ENGINES) {
 
 async function makeProduction(engine: EngineName): Promise<void> {
   await using database = await emptyDatabase(engine);
-  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
   const clock = manualClock(Math.floor(Date.now() / 1_000) - LIFE_SECONDS);
+  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url }, invocation: { time: clock } };
   const lived = await (async () => {
     await using service = await testService({ DATABASE_URL: database.url, ...SETTINGS }, clock);
     return await liveThrough(service, beside);
@@ -49,7 +49,7 @@ async function makeRehearsal(engine: EngineName): Promise<void> {
   const clock = manualClock(Math.floor(Date.now() / 1_000));
   const recorded = await (async () => {
     await using service = await testService(settings, inMilliseconds(clock));
-    return await rehearse(service, { cwd: database.folder, env: settings });
+    return await rehearse(service, { cwd: database.folder, env: settings, invocation: { time: clock } });
   })();
   await keep(database, { version, engine, life: 'rehearsal' }, recorded);
 }

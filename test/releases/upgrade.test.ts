@@ -85,11 +85,12 @@ for (const version of VERSIONS) {
 async function upgradeProduction(t: TestContext, release: Release): Promise<void> {
   await using database = await restored(release);
   const recorded = readRecorded<Recorded>(release);
-  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
+  const time = manualClock(recorded.leftAt);
+  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url }, invocation: { time } };
   await printedBy('migrate', beside);
   await t.test('to the commands', () => assertPrinted(recorded, beside));
   const settings = { DATABASE_URL: database.url, ...SETTINGS };
-  await using service = await testService(settings, manualClock(recorded.leftAt));
+  await using service = await testService(settings, time);
   await t.test('to readers', () => assertRead(service, recorded));
   await t.test('to each key', () => assertKeys(service, recorded));
   await t.test('to clients that retry', () => assertCreates(service, recorded));
@@ -105,7 +106,8 @@ async function upgradeRehearsal(release: Release): Promise<void> {
   await using database = await restored(release);
   const { leftAt, turnedBy, admin, scripted, report } = readRecorded<RecordedRehearsal>(release);
   const settings = { DATABASE_URL: database.url, ...REHEARSAL_SETTINGS };
-  const beside = { cwd: database.folder, env: settings };
+  const clock = manualClock(leftAt);
+  const beside = { cwd: database.folder, env: settings, invocation: { time: clock } };
   const refused = await runProcess(['serve'], { cwd: database.folder, env: { DATABASE_URL: database.url } });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /The database was used in rehearsal/);
@@ -113,7 +115,6 @@ async function upgradeRehearsal(release: Release): Promise<void> {
   assert.equal(((await printedBy('clock show --json', beside)) as { turnedBy: number }).turnedBy, turnedBy);
   assertStill(await reportOf(scripted.id, beside), report, 'the report');
 
-  const clock = manualClock(leftAt);
   await using service = await testService(settings, inMilliseconds(clock));
   assert.equal(((await operated(service, admin, '/clock')) as { turnedBy: number }).turnedBy, turnedBy);
   const { headers } = await called(service, scripted.secret, '/rate_limit');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ApiClient, callApi } from '../operator.ts';
-import type { RunOptions } from '../process.ts';
+import type { RunHereOptions } from '../process.ts';
 import { run } from '../process.ts';
 import { json, type TestService } from '../service.ts';
 
@@ -53,7 +53,7 @@ export interface Recorded {
 export const ALONE = { REDIS_URL: '', INSTANCES: '' };
 /** Refusals lead to a ban soon, so that few requests suffice. */
 export const SETTINGS = { ...ALONE, BAN_AFTER_REFUSALS: '3' };
-/** Far back: commands have the machine's time, and the release may be old by then. */
+/** Before everything that is recorded. */
 const EVER = '20000d';
 
 export const PUBLIC_PATHS = ['/categories', '/pets?limit=100', '/store/orders?limit=100', '/inventory?limit=100'];
@@ -111,7 +111,7 @@ export async function operated(
 }
 
 /** Runs a command that has to succeed. Resolves with the JSON that it prints, or undefined. */
-export async function printedBy(command: string, options: RunOptions): Promise<unknown> {
+export async function printedBy(command: string, options: RunHereOptions): Promise<unknown> {
   const { code, stdout, stderr } = await run(command.split(' '), options);
   assert.equal(code, 0, `${command}: ${stderr}`);
   return /^[[{]/.test(stdout) ? JSON.parse(stdout) : undefined;

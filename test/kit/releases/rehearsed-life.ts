@@ -1,5 +1,5 @@
 import { apiClient } from '../operator.ts';
-import { type RunOptions, run } from '../process.ts';
+import { type RunHereOptions, run } from '../process.ts';
 import type { TestService } from '../service.ts';
 import { ALONE, called, operated, printedBy, type RecordedKey } from './recorded.ts';
 
@@ -20,7 +20,7 @@ export const REHEARSAL_SETTINGS = { ...ALONE, ENVIRONMENT: 'staging', REHEARSAL:
 const SCRIPT = 'ok,limit:600,ok,error';
 
 /** Lives through a rehearsal: time that is turned, and a key in the middle of its script. */
-export async function rehearse(service: TestService, beside: RunOptions): Promise<RecordedRehearsal> {
+export async function rehearse(service: TestService, beside: RunHereOptions): Promise<RecordedRehearsal> {
   const { secret: admin } = await apiClient(service, 'admin');
   await operated(service, admin, '/clock', { method: 'POST', body: { advance: '1h' } });
   // A start takes the turn at once.
@@ -41,7 +41,7 @@ export async function rehearse(service: TestService, beside: RunOptions): Promis
 }
 
 /** The verdict on a key; its script is not at its end. */
-export async function reportOf(id: string, beside: RunOptions): Promise<unknown> {
+export async function reportOf(id: string, beside: RunHereOptions): Promise<unknown> {
   const { stdout } = await run(['rehearse', 'report', id, '--json'], beside);
   return JSON.parse(stdout);
 }
