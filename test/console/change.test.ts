@@ -1,40 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KEY_PATTERN } from '../../src/catalog/api-key.ts';
-import { untilEqual, untilTrue } from '../kit/clock.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { fillWithLife } from '../kit/console/life.ts';
-import { ACTOR, type SignedIn, send, signIn } from '../kit/console/visitor.ts';
+import { type SignedIn, send, signIn } from '../kit/console/visitor.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** What operators do in the console, without scripts, and what the service then does. */
-
-const DAY_SECONDS = 86_400;
-
-test('a key that is created in the console is shown once, and works', async () => {
-  await using service = await testService();
-  const operator = await signIn(service);
-  const created = await operator.post('/keys', {
-    ...{ name: 'Shop <1>', plan: 'enterprise', perMinute: '5000', perDay: '90000' },
-    ...{ scopes: ['categories:read', 'pets:read'], expires: '2026-03-01' },
-  });
-  const text = await created.text();
-  assert.deepEqual([created.status, created.headers.get('cache-control')], [200, 'no-store']);
-  const secret = shownSecret(text);
-  assert.match(secret, KEY_PATTERN);
-  const listed = await service.call(secret, '/categories');
-  assert.deepEqual([listed.status, listed.headers.get('x-ratelimit-limit')], [200, '5000']);
-  assert.equal((await service.call(secret, '/store/orders')).status, 403);
-
-  const { keys } = await service.storage.keys.search({ text: '', offset: 0, limit: 5 });
-  const [key] = keys;
-  assert.deepEqual(key?.scopes, ['categories:read', 'pets:read']);
-  assert.equal(key?.expiresAt, Date.UTC(2026, 2, 1, 23, 59, 59) / 1000);
-  const page = await operator.page(`/keys/${key?.id}`);
-  assert.ok(!page.includes(secret));
-  assert.match(page, /Shop &lt;1&gt;/);
-  const [entry] = await service.storage.audit.list({ since: 0, limit: 1 });
-  assert.deepEqual([entry?.action, entry?.operator], ['key.create', { actor: ACTOR, via: 'console' }]);
-});
 
 test('an invalid form is shown again with the input, and every mistake beside its field', async () => {
   await using service = await testService();
@@ -79,92 +50,6 @@ test('an invalid form is shown again with the input, and every mistake beside it
   assert.equal((await service.storage.keys.list()).length, 1);
 });
 
-test('plan, limits, name, scopes and expiry of a key are changed, each only if it is different', async () => {
-  await using service = await testService();
-  const { key, secret } = await service.issue();
-  const operator = await signIn(service);
-  const path = `/keys/${key.id}/edit`;
-  const same = { name: key.name, plan: 'free', perMinute: '', perDay: '', scopes: [...key.scopes], expires: '' };
-  const unchanged = await operator.post(path, same);
-  assert.equal(unchanged.headers.get('location'), `/console/keys/${key.id}?done=unchanged`);
-  assert.equal((await service.storage.audit.list({ since: 0, limit: 1, target: key.id }))[0]?.action, 'key.create');
-
-  const owned = await operator.post(path, { ...same, owner: 'cus_1' });
-  assert.equal(owned.headers.get('location'), `/console/keys/${key.id}?done=changed`);
-  assert.equal((await service.storage.keys.find(key.id))?.owner, 'cus_1');
-  const changed = await operator.post(path, { ...same, plan: 'pro', expires: '2026-01-01' });
-  assert.match(changed.headers.get('location') ?? '', /done=changed$/);
-  assert.equal((await service.storage.keys.find(key.id))?.owner, null);
-  await untilEqual(async () => (await service.call(secret, '/rate_limit')).headers.get('x-ratelimit-limit'), '300');
-  const [entry] = await service.storage.audit.list({ since: 0, limit: 1, target: key.id });
-  const limits = { minute: 300, day: 10_000 };
-  const expiresAt = Date.UTC(2026, 0, 1, 23, 59, 59) / 1000;
-  assert.deepEqual(entry?.after, { plan: 'pro', limits, expiresAt, owner: null });
-
-  const kept = {
-    ...same,
-    plan: 'enterprise',
-    perMinute: '7',
-    perDay: '70',
-    expires: '2026-01-01',
-    scopes: 'pets:read',
-  };
-  service.clock.advance(2 * DAY_SECONDS);
-  const late = await signIn(service);
-  assert.match(
-    (await late.post(path, kept)).headers.get('location') ?? '',
-    /done=changed$/,
-    'an expired key is changed',
-  );
-  const found = await service.storage.keys.find(key.id);
-  assert.deepEqual(
-    [found?.limits, found?.scopes, found?.expiresAt],
-    [{ minute: 7, day: 70 }, ['pets:read'], expiresAt],
-  );
-  assert.match((await late.post(path, { ...kept, expires: '' })).headers.get('location') ?? '', /done=changed$/);
-  assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
-  await late.post(path, { ...same, plan: 'free' });
-  const asBefore = { ...same, plan: 'enterprise', perMinute: '60', perDay: '1000' };
-  const agreed = await late.post(path, asBefore);
-  assert.equal(agreed.headers.get('location'), `/console/keys/${key.id}?done=changed`, 'the limits of its old plan');
-  assert.equal((await service.storage.keys.find(key.id))?.plan, 'enterprise');
-  for (const [minute, day] of [
-    [8, 70],
-    [8, 80],
-  ]) {
-    await late.post(path, { ...kept, expires: '', perMinute: `${minute}`, perDay: `${day}` });
-    assert.deepEqual((await service.storage.keys.find(key.id))?.limits, { minute, day }, 'one limit alone');
-  }
-});
-
-test('when two operators change a key at once, the second is shown the first one’s change', async () => {
-  await using service = await testService();
-  const { key } = await service.issue();
-  const [one, other] = [await signIn(service), await signIn(service)];
-  const path = `/keys/${key.id}/edit`;
-  const seenIn = (text: string) => /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? '';
-  const seen = seenIn(await one.page(path));
-  const fields = {
-    name: key.name,
-    plan: 'free',
-    perMinute: '',
-    perDay: '',
-    scopes: [...key.scopes],
-    expires: '',
-    seen,
-  };
-  assert.match((await one.post(path, { ...fields, plan: 'pro' })).headers.get('location') ?? '', /done=changed$/);
-  const late = await other.post(path, { ...fields, name: 'renamed' });
-  const text = await late.text();
-  assert.equal(late.status, 409);
-  assert.match(text, /The key was changed in the meantime[\s\S]*<option value="pro" selected>/);
-  assert.deepEqual((await service.storage.keys.find(key.id))?.plan, 'pro');
-  const again = await other.post(path, { ...fields, plan: 'pro', name: 'renamed', seen: seenIn(text) });
-  assert.match(again.headers.get('location') ?? '', /done=changed$/);
-  const found = await service.storage.keys.find(key.id);
-  assert.deepEqual([found?.plan, found?.name], ['pro', 'renamed']);
-});
-
 test('the form of a key has what it has, and limits only where they are its own', async () => {
   await using service = await testService();
   const operator = await signIn(service);
@@ -188,40 +73,6 @@ test('the form of a key has what it has, and limits only where they are its own'
   assert.deepEqual(await saved({ name: 'other', owner: '' }), ['free', 'other', null]);
 });
 
-test('after a rotation both keys work until the grace ends; after a revocation none does', async () => {
-  await using service = await testService();
-  const { key, secret: old } = await service.issue();
-  let operator = await signIn(service);
-  assert.match(await operator.page(`/keys/${key.id}/rotate`), /<option value="86400" selected>24 hours</);
-  const rotated = await operator.post(`/keys/${key.id}/rotate`, { grace: '3600' });
-  const secret = shownSecret(await rotated.text());
-  const status = async (each: string) => (await service.call(each, '/rate_limit')).status;
-  assert.deepEqual([await status(old), await status(secret)], [200, 200]);
-  service.clock.advance(3_600);
-  assert.deepEqual([await status(old), await status(secret)], [401, 200]);
-  // The hour ended the idle session, too.
-  operator = await signIn(service);
-  assert.equal((await operator.post(`/keys/${key.id}/rotate`, { grace: '5' })).status, 400);
-
-  const newest = shownSecret(await (await operator.post(`/keys/${key.id}/rotate`, { grace: '86400' })).text());
-  const button = new RegExp(`action="/console/keys/${key.id}/end-graces">.*>End it now<`);
-  assert.match(await operator.page(`/keys/${key.id}`), button);
-  assert.doesNotMatch(await (await signIn(service, 'viewer')).page(`/keys/${key.id}`), button);
-  assert.deepEqual([await status(secret), await status(newest)], [200, 200]);
-  const ended = await operator.post(`/keys/${key.id}/end-graces`);
-  assert.equal(ended.headers.get('location'), `/console/keys/${key.id}?done=graces-ended`);
-  await untilEqual(() => status(secret), 401);
-  assert.equal(await status(newest), 200);
-
-  assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no requests/);
-  const revoked = await operator.post(`/keys/${key.id}/revoke`);
-  assert.equal(revoked.headers.get('location'), `/console/keys/${key.id}?done=revoked`);
-  await untilEqual(() => status(newest), 401);
-  for (const action of ['edit', 'rotate', 'revoke']) {
-    assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 409);
-  }
-});
-
 test('a ban is on the overview and on the page of the key with its reason, and is lifted there', async () => {
   await using service = await testService();
   const { bannedKey } = await fillWithLife(service);
@@ -234,33 +85,6 @@ test('a ban is on the overview and on the page of the key with its reason, and i
   assert.equal(lifted.headers.get('location'), `/console/keys/${bannedKey}?done=unbanned`);
   assert.match(await operator.page(''), /No key is banned/);
   assert.match((await operator.post(`/keys/${bannedKey}/unban`)).headers.get('location') ?? '', /not-banned$/);
-});
-
-test('a category is renamed, and deleted once no pet belongs to it', async () => {
-  await using service = await testService();
-  await fillWithLife(service);
-  const operator = await signIn(service);
-  const hostile = '"><script>alert(1)</script>';
-  const renamed = await operator.post('/categories/2', { name: hostile });
-  assert.equal(renamed.headers.get('location'), '/console/categories/2?done=renamed');
-  assert.equal((await service.storage.categories.find(2))?.name, hostile);
-  const again = await operator.post('/categories/2', { name: hostile });
-  assert.equal(again.headers.get('location'), '/console/categories/2?done=unchanged');
-  assert.ok(!(await operator.page('/categories/2')).includes(hostile));
-  await operator.post('/categories/2', { name: ' Cat ' });
-  assert.equal((await service.storage.categories.find(2))?.name, ' Cat ', 'not trimmed, as in the API');
-  const blank = await operator.post('/categories/2', { name: '  ' });
-  assert.equal(blank.status, 400);
-  assert.match(await blank.text(), /id="name-mistake">name is/);
-
-  const kept = await operator.post('/categories/1/delete');
-  assert.equal(kept.status, 409);
-  assert.match(await kept.text(), /The category 1 has pets/);
-  assert.equal(
-    (await operator.post('/categories/2/delete')).headers.get('location'),
-    '/console/categories?done=deleted',
-  );
-  assert.equal(await service.storage.categories.find(2), undefined);
 });
 
 test('a file is imported whole, with its progress, and exported unchanged', async () => {
@@ -367,10 +191,6 @@ test('an upload needs the token of the session too', async () => {
   assert.equal(refused.status, 403);
   assert.equal((await service.storage.categories.list()).length, 0);
 });
-
-function shownSecret(text: string): string {
-  return /id="secret" readonly value="([^"]+)"/.exec(text)?.[1] ?? '';
-}
 
 function upload(
   service: TestService,

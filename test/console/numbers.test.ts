@@ -178,23 +178,6 @@ test('the list and the page of a key have the usage of that key alone, with ever
   assert.deepEqual(limits, ['limit 60', undefined, undefined, 'limit 1,000', undefined]);
 });
 
-test('the page that revokes counts every request of the last day, also those that failed', async () => {
-  await using service = await testService();
-  const { now, two } = await used(service);
-  const { key } = await service.issue({ name: 'quiet' });
-  const operator = await signIn(service, 'keys');
-  const said = async (id: string) =>
-    /<p>(It made .*?)\. To replace/s.exec(await operator.page(`/keys/${id}/revoke`))?.[1] ?? '';
-  assert.equal(
-    plain(await said(two.key.id)),
-    'It made 22 requests in the last 24 hours, the last one 2026-01-01 11:58 UTC',
-  );
-  await addUsage(service.storage, now - DAY - 3_600, [usageOf(key.id, now - DAY - 3_600, counts(9, 0, 0, 0))]);
-  assert.equal(await said(key.id), 'It made no requests in the last 24 hours');
-  await addUsage(service.storage, now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 0, 0, 1))]);
-  assert.equal(plain(await said(key.id)), 'It made 1 request in the last 24 hours, the last one 2025-12-31 13:00 UTC');
-});
-
 test('a ban is active, then lifted or over, and “why” explains the refusal and not an error after it', async () => {
   await using service = await testService();
   const limits = { minute: 1, day: 9 };

@@ -287,39 +287,6 @@ test('the audit is paged and filtered', async () => {
   assert.equal((await json<object[]>(client.send('GET', `/audit?target=${key.id}`))).length, 2, 'however old');
 });
 
-test('a category is renamed and deleted, unless a pet belongs to it', async () => {
-  await using service = await testService();
-  const admin = await apiClient(service, 'admin', 'importer');
-  const { key, secret } = await service.issue();
-  const origin = { keyId: key.id };
-  const { resource: used } = await service.storage.categories.insert({ name: 'Dog' }, origin);
-  const { resource: unused } = await service.storage.categories.insert({ name: 'Cat' }, origin);
-  await service.storage.pets.insert({ name: 'Rex', categoryId: used.id, status: 'available' }, origin);
-  assert.deepEqual(await json(admin.send('PATCH', `/categories/${used.id}`, { name: 'Dogs' })), {
-    id: used.id,
-    name: 'Dogs',
-  });
-  const refused = await admin.send('DELETE', `/categories/${used.id}`);
-  assert.deepEqual([refused.status, (await json<{ code: string }>(refused)).code], [409, 'category_in_use']);
-  assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 204);
-  assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 404);
-  assert.deepEqual(await json(admin.send('PATCH', '/categories/01', { name: 'x' })), {
-    code: 'not_found',
-    message: 'There is no category with this id',
-    status: 404,
-  });
-  assert.equal((await admin.send('PATCH', `/categories/${used.id}`, { name: ' ' })).status, 400);
-  assert.deepEqual(await json(service.call(secret, '/categories')), [{ id: used.id, name: 'Dogs' }]);
-  const entries = await service.storage.audit.list({ since: 0, limit: 2 });
-  assert.deepEqual(
-    entries.map(({ action, operator: { actor, via } }) => [action, actor, via]),
-    [
-      ['category.delete', 'importer', 'api'],
-      ['category.rename', 'importer', 'api'],
-    ],
-  );
-});
-
 /** Adds usage in the minute of a moment. */
 async function use(
   { storage }: TestService,
