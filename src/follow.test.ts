@@ -123,6 +123,15 @@ test('a change that could not be read is told, and read by the next, as much as 
   }
 });
 
+test('after a restore no key is believed, although the list cannot be read', async () => {
+  const { played, change, asked } = await bench();
+  const failure = new Error('no');
+  Object.assign(played, { failure });
+  asked();
+  await assert.rejects(async () => change('restored'), failure);
+  assert.deepEqual(asked(), [['keys', undefined], undefined]);
+});
+
 test('all is read when a restore is told of while a lesser change fails', async () => {
   const { played, change, asked } = await bench();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -134,5 +143,5 @@ test('all is read when a restore is told of while a lesser change fails', async 
   const restored = change('restored');
   resolve();
   await Promise.all([failed, restored]);
-  assert.deepEqual(asked(), [undefined, [600, 250]]);
+  assert.deepEqual(asked(), [['keys', undefined], undefined, [600, 250]]);
 });

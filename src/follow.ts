@@ -49,7 +49,10 @@ export async function follow(followers: Followers): Promise<() => Promise<void>>
     try {
       if (change === 'keys') return authenticator.forget(keyIds);
       if (change === 'clock') return await rehearsal?.takeTurn();
-      if (change === 'restored') stale = 'all';
+      if (change === 'restored') {
+        authenticator.forget();
+        stale = 'all';
+      }
       if (change === 'categories') stale ??= 'some';
       await catchUp();
     } catch (error) {

@@ -53,7 +53,7 @@ export interface Fullness {
 
 /**
  * The kinds of change that caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only
- * the new ones, for `restored` everything, because the database went back to an earlier state.
+ * the new ones, for `restored` everything, keys included, because the database may be at an earlier state.
  */
 export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'clock';
 

@@ -61,6 +61,13 @@ export interface Engine {
   announce?(trx: Transaction): Promise<void>;
   /** Every row of a table in no particular order, a thousand at a time. */
   readAll(trx: Transaction, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
+  /**
+   * An expression that names the run of the server: after a restart or a fail-over, before which changes may have been
+   * lost, it has another value. Absent where no change that was read is ever lost.
+   */
+  readonly run?: Sql;
+  /** Replaces every connection, once it is not in use: what was opened before may lead to another server. */
+  reconnect?(): void;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
   size(): Promise<Pick<Fullness, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;

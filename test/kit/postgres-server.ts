@@ -9,11 +9,12 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { untilTrue } from './clock.ts';
@@ -42,6 +43,15 @@ export interface PostgresServer extends AsyncDisposable {
   /** Suspends it and its child processes until `thaw`. */
   freeze(): void;
   thaw(): void;
+  /** Starts a standby of it, which has everything that was committed until now and follows asynchronously. */
+  startStandby(): Promise<PostgresStandby>;
+}
+
+export interface PostgresStandby extends PostgresServer {
+  /** Receives nothing more from its primary. */
+  hold(): Promise<void>;
+  /** Makes it the primary of what it has. */
+  promote(): Promise<void>;
 }
 
 export interface PostgresServerOptions {
@@ -54,11 +64,18 @@ export interface PostgresServerOptions {
 }
 
 /** A PostgreSQL server of a test's own, on a free port of the loopback, in a folder that goes with it. */
-export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+export function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  return startServer(options, (data, owner) => initialise(data, { owner, options }));
+}
+
+async function startServer(
+  options: PostgresServerOptions,
+  makeData: (data: string, owner: Owner) => void,
+): Promise<PostgresServer> {
   const folder = temporaryFolder();
   const data = join(folder.path, 'data');
   const owner = giveAway(folder.path);
-  initialise(data, { owner, options });
+  makeData(data, owner);
   const port = await freePort();
   const url = `postgres://postgres${options.password ? `:${options.password}` : ''}@127.0.0.1:${port}/postgres`;
   const settings: Record<string, string> = {
@@ -114,6 +131,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     start,
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
+    startStandby: () => startStandby(url, options),
     async [Symbol.asyncDispose]() {
       if (!hasEnded(child)) signalAll('SIGCONT');
       await stop('SIGQUIT');
@@ -122,6 +140,27 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       folder[Symbol.dispose]();
     },
   };
+}
+
+async function startStandby(primaryUrl: string, options: PostgresServerOptions): Promise<PostgresStandby> {
+  const standby = await startServer(options, (data, owner) => {
+    const args = ['-D', data, '-d', primaryUrl, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+    // A link to `postgres` on the PATH may stand alone there.
+    const beside = dirname(realpathSync(join(programs ?? '', 'postgres')));
+    const made = spawnSync(join(beside, 'pg_basebackup'), args, { ...owner, cwd: '/', encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+  });
+  const change = (sql: string) => query(standby.url, sql);
+  return Object.assign(standby, {
+    async hold() {
+      await change(`alter system set primary_conninfo = ''`);
+      await change('select pg_reload_conf()');
+      await untilTrue(async () => (await change('select 1 from pg_stat_wal_receiver')).length === 0);
+    },
+    async promote() {
+      assert.deepEqual(await change('select pg_promote() as is_done'), [{ is_done: true }]);
+    },
+  });
 }
 
 /** One statement on a connection of its own. */

@@ -12,6 +12,8 @@ const KEPT_SECONDS = 86_400;
 const MOVED_MS = 3_000;
 /** Refusals count from so long on after the first one. */
 const COUNTED_MS = 2_000;
+/** How far a standby may be behind. */
+const LAG_MS_MAX = 1_500;
 /** How often an operator lifts the ban of any key, though another may have one. */
 const LIFTS_OF_ANY = 0.3;
 const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
@@ -32,6 +34,7 @@ const WEIGHTS = {
   databaseFault: 3,
   outage: 1.5,
   fullDisk: 0.7,
+  databaseFailover: 1,
   redisFault: 4,
   redisRestart: 2,
   redisFlush: 0.6,
@@ -60,6 +63,7 @@ export class Actions {
   readonly #retriable: Retriable[] = [];
   #sent = 0;
   #steppedMs = 0;
+  #isFailingOver = false;
 
   constructor(world: World) {
     this.#world = world;
@@ -89,10 +93,10 @@ export class Actions {
   }
 
   #start(server: Server): void {
-    const { hasSteps, redis, limits, time } = this.#world;
+    const { hasSteps, failOvers, redis, limits, time } = this.#world;
     this.#world.note(`${server.name} starts`);
-    // A stored day that lies ahead is taken for today.
-    if (hasSteps && !redis) limits.shift(undefined, time.nowMs);
+    // A stored day that lies ahead is taken for today, and a database that failed over lacks counts.
+    if ((hasSteps || failOvers > 0) && !redis) limits.shift(undefined, time.nowMs);
     server.start().catch((error) => this.#world.fail(error));
   }
 
@@ -133,6 +137,7 @@ export class Actions {
     },
     outage: () => this.#onAny((server, key) => this.#outage(server, key)),
     fullDisk: () => this.#fillDisk(),
+    databaseFailover: () => this.#failOver(),
     redisFault: () => {
       const { ways, name } = this.#anyServer;
       const fault = this.#dice.pickWeighted(FAULTS);
@@ -252,10 +257,12 @@ export class Actions {
         key.isChanging = false;
       };
       const callOff = this.#world.onDeath(life, end);
+      const { failOvers } = this.#world;
       work
         .then(() => {
           if (life.isDead) return;
-          key.model.change(version, { begunMs, doneMs: this.#world.time.nowMs, madeBy: life });
+          if (this.#world.failOvers === failOvers)
+            key.model.change(version, { begunMs, doneMs: this.#world.time.nowMs, madeBy: life });
           end();
         })
         .catch((error) => {
@@ -275,13 +282,14 @@ export class Actions {
       if (!life) return;
       const end = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
+      const { failOvers } = this.#world;
       const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, isDone: false }));
       life.storage.keys
         .lift(key.id, life.clock.now().unix, OPERATOR)
         .then((wasMade) => {
           this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
           limits.lifted(key.id, time.nowMs);
-          end({ nowMs: time.nowMs, isDone: true });
+          end({ nowMs: time.nowMs, isDone: this.#world.failOvers === failOvers });
         })
         .catch((error) => {
           expected(this.#world)(error);
@@ -314,6 +322,18 @@ export class Actions {
     this.#world.roughen(ms + 3_000);
     time.after(ms, () => {
       database.isFull = false;
+    });
+  }
+
+  /** The standby was cut off from the database some time before. */
+  #failOver(): void {
+    const { database, time, dice } = this.#world;
+    if (this.#isFailingOver || !database.cutStandbyOff()) return;
+    this.#isFailingOver = true;
+    time.after(dice.between(5, LAG_MS_MAX), () => {
+      this.#isFailingOver = false;
+      this.#world.note('the database fails over');
+      this.#world.failOver();
     });
   }
 

@@ -30,16 +30,21 @@ export interface NewStatement {
 
 /** One database in memory for any number of processes: SQLite does the work, and keeps what was committed. */
 export class SimulatedDatabase implements Disposable {
-  readonly #address: string;
+  readonly #name: string;
   /** Keeps the database while no process has it open, and reads what is committed, past all faults. */
-  readonly #keeper: DatabaseSync;
+  #keeper: DatabaseSync;
+  /** Has what was committed until it was cut off from its primary. */
+  #standby: DatabaseSync | undefined;
   readonly #reads = new Map<string, StatementSync>();
   readonly #looks = new Set<() => void>();
+  readonly #pools = new Set<SimulatedPool>();
+  /** How many servers there were: each takes over from the one before. */
+  #runs = 1;
   /** While it is true, no write finds room on the disk. */
   isFull = false;
 
   constructor(name: string, statements: readonly NewStatement[]) {
-    this.#address = `file:/${name}?vfs=memdb`;
+    this.#name = name;
     this.#keeper = this.open();
     for (const { sql, values } of statements) this.#keeper.prepare(sql).run(...values);
   }
@@ -59,7 +64,9 @@ export class SimulatedDatabase implements Disposable {
   /** Opens it for one process. */
   engine(process: DatabaseProcess): Engine & { kill(): void } {
     const db = new SimulatedPool(this, process);
+    this.#pools.add(db);
     return {
+      run: sql`simulated_run()`,
       db,
       place: 'the simulated database',
       classify,
@@ -69,16 +76,53 @@ export class SimulatedDatabase implements Disposable {
         throw new Error('Nothing reads whole tables here');
       },
       watch: (look) => this.#watch(look, db, process),
-      kill: () => db.kill(),
+      kill: () => {
+        this.#pools.delete(db);
+        db.kill();
+      },
     };
   }
 
   open(): DatabaseSync {
-    return new DatabaseSync(this.#address, { timeout: 0 });
+    const run = String(this.#runs);
+    const server = new DatabaseSync(this.#address(this.#runs), { timeout: 0 });
+    server.function('simulated_run', () => run);
+    return server;
+  }
+
+  /** Has a standby that receives nothing committed from now on. False while a transaction holds the lock. */
+  cutStandbyOff(): boolean {
+    const address = this.#address(this.#runs + 1);
+    const standby = new DatabaseSync(address, { timeout: 0 });
+    try {
+      this.#keeper.exec(`vacuum into '${address}'`);
+    } catch (error) {
+      standby.close();
+      if (classify(error) !== 'busy') throw error;
+      return false;
+    }
+    this.#standby = standby;
+    return true;
+  }
+
+  /** The primary is gone, with all connections to it, and the standby answers in its place. */
+  failOver(): void {
+    if (!this.#standby) throw new Error('There is no standby');
+    for (const pool of this.#pools) pool.disconnect();
+    this.#reads.clear();
+    this.#keeper.close();
+    this.#keeper = this.#standby;
+    this.#standby = undefined;
+    this.#runs += 1;
   }
 
   [Symbol.dispose](): void {
     this.#keeper.close();
+    this.#standby?.close();
+  }
+
+  #address(run: number): string {
+    return `file:/${this.#name}-${run}?vfs=memdb`;
   }
 
   /** Notifies all processes but the one that committed. */
@@ -187,8 +231,12 @@ class SimulatedPool implements Database {
   /** The process is gone, with all its connections. */
   kill(): void {
     this.isDead = true;
-    for (const connection of this.#open) connection.break();
+    this.disconnect();
     this.#open.clear();
+  }
+
+  disconnect(): void {
+    for (const connection of this.#open) connection.break();
   }
 
   async #use<T>(work: (connection: SimulatedConnection) => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import type { Answered, Call, Charged, Life, Place } from './life.ts';
 import type { StoredBan } from './models/bans.ts';
 import { SafePoint } from './models/calm.ts';
 import { type Between, CatalogModel } from './models/catalog.ts';
-import { KeyModel } from './models/keys.ts';
+import { KeyModel, type KeyVersion } from './models/keys.ts';
 import { Knowledge } from './models/knowledge.ts';
 import { LimitsModel } from './models/limits.ts';
 import { promise } from './models/promise.ts';
@@ -31,6 +31,11 @@ const FLUSHED_MS = 700;
 const LOOK_MS = 1_000;
 const LOOKED_MS = 500;
 
+/** How long a process may still meet connections to a server that is gone. */
+const FAILED_OVER_MS = 1_000;
+const SELECT_KEYS = 'select id, per_minute, per_day, revoked_at from api_keys';
+const SELECT_BANS = 'select key_id, started_at, ends_at, level, lifted_at from bans';
+
 /** A client's key. */
 export interface WorldKey {
   readonly id: string;
@@ -48,6 +53,8 @@ interface Pending {
   readonly askedMs: number;
   /** The Unix second at the process. */
   readonly asked: number;
+  /** The database went back since it was asked. */
+  mayBeLost: boolean;
 }
 
 interface StoredKey {
@@ -84,6 +91,8 @@ export class World implements Disposable {
   #roughMs = 0;
   #named = 0;
   #issued = 0;
+  /** How often the database failed over. */
+  failOvers = 0;
 
   constructor(seed: number, statements: readonly NewStatement[]) {
     this.dice = new Dice(seed);
@@ -167,8 +176,10 @@ export class World implements Disposable {
     this.#issued += 1;
     const id = `key_${this.#issued}`;
     const key: ApiKey = { ...made.key, id };
+    const { failOvers } = this;
     await server.life?.storage.keys.insert(key, secretRecord(made.secret), OPERATOR);
-    this.keys.push({ id, secret: made.secret, model: new KeyModel(id, limits), isChanging: false });
+    if (this.failOvers === failOvers)
+      this.keys.push({ id, secret: made.secret, model: new KeyModel(id, limits), isChanging: false });
   }
 
   /** A client sends a request; what it is answered is checked when it is. */
@@ -176,7 +187,14 @@ export class World implements Disposable {
     const { life } = server;
     if (!life) return;
     const asked = life.clock.now().unix;
-    const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs, asked };
+    const pending = {
+      life,
+      key,
+      call: { ...call, secret: key.secret },
+      askedMs: this.time.nowMs,
+      asked,
+      mayBeLost: false,
+    };
     this.#pending.add(pending);
     if (call.name !== undefined) this.catalog.begin(call.name);
     const onCharged = (charged: Charged) => {
@@ -210,6 +228,27 @@ export class World implements Disposable {
     await server.stop(() => this.isBusy(life));
     const isSaved = this.roughUntilMs < startedMs;
     if (!isSaved || this.isBusy(life)) this.#ended(life);
+  }
+
+  /** A standby takes over that lacks what the database committed last. */
+  failOver(): void {
+    this.database.failOver();
+    this.failOvers += 1;
+    this.roughen(FAILED_OVER_MS);
+    const { database, time, catalog } = this;
+    catalog.goBack(database.read('select id, name from categories') ?? [], time.nowMs);
+    const stored = new Map((database.read<StoredKey>(SELECT_KEYS) ?? []).map((row) => [row.id, row]));
+    for (const { id, model } of this.keys) {
+      const row = stored.get(id);
+      model.goBack(row && versionOf(row), time.nowMs);
+    }
+    const lost = this.keys.splice(0);
+    this.keys.push(...lost.filter(({ id }) => stored.has(id)));
+    const bans = database.read<StoredBan>(SELECT_BANS) ?? [];
+    this.#attempt(() => this.limits.loseSaved(bans, { atMs: time.nowMs, safeMs: this.#countsSafe.ms }));
+    this.usage.lose(undefined, this.#usageSafe.ms);
+    // What was committed may be answered after it was lost.
+    for (const pending of this.#pending) pending.mayBeLost = true;
   }
 
   /** The counts in Redis are older now, or gone; some processes may notice that only after a while. */
@@ -307,7 +346,7 @@ export class World implements Disposable {
       life.usage.record(key.id, { method: 'GET', route: '/v1/categories', status }, life.clock.now().unix);
       this.usage.record(key.id, status, { atMs: nowMs, life });
     }
-    if (status === 401 || answered.key) {
+    if (!pending.mayBeLost && (status === 401 || answered.key)) {
       const limits = answered.key?.limits;
       key.model.check({ life, askedMs, answeredMs: nowMs, roughUntilMs, limits });
     }
@@ -315,9 +354,9 @@ export class World implements Disposable {
   }
 
   #created(pending: Pending, name: string, { status, code, body, isReplay = false }: Answered): void {
-    const { life, askedMs } = pending;
-    if (status !== 201) {
-      this.catalog.failed(name, { isUnknown: code === 'outcome_unknown' }, spanOf(pending));
+    const { life, askedMs, mayBeLost } = pending;
+    if (status !== 201 || mayBeLost) {
+      this.catalog.failed(name, { isUnknown: mayBeLost || code === 'outcome_unknown' }, spanOf(pending));
       return;
     }
     const { id } = JSON.parse(body ?? '') as { id: number };
@@ -336,20 +375,19 @@ export class World implements Disposable {
     const { database, catalog, time } = this;
     const rows = database.read<{ id: number; name: string }>('select id, name from categories order by id');
     const counters = database.read<{ count: number }>('select count from category_counter');
-    const keys = database.read<StoredKey>('select id, per_minute, per_day, revoked_at from api_keys');
+    const keys = database.read<StoredKey>(SELECT_KEYS);
     const usage = this.#usageRows();
     if (!rows || !counters || !keys || !usage) return false;
     catalog.checkTable(rows, time.nowMs);
     promise(counters[0]?.count === rows.length, () => `${rows.length} categories are counted as ${counters[0]?.count}`);
     promise(rows.length <= this.categoriesMax, () => `${rows.length} categories of at most ${this.categoriesMax}`);
     this.usage.check(usage, { isAll: false });
-    for (const { id, per_minute, per_day, revoked_at } of keys) {
-      const key = this.keys.find((each) => each.id === id);
+    for (const row of keys) {
+      const key = this.keys.find((each) => each.id === row.id);
       if (!key || key.isChanging) continue;
-      const version = { limits: { minute: per_minute, day: per_day }, isRevoked: revoked_at !== null };
-      key.model.change(version, { begunMs: 0, doneMs: time.nowMs, madeBy: undefined });
+      key.model.change(versionOf(row), { begunMs: 0, doneMs: time.nowMs, madeBy: undefined });
     }
-    const bans = database.read<StoredBan>('select key_id, started_at, ends_at, level, lifted_at from bans') ?? [];
+    const bans = database.read<StoredBan>(SELECT_BANS) ?? [];
     this.limits.bans.see(bans, { nowMs: time.nowMs, roughUntilMs: this.roughUntilMs });
     return true;
   }
@@ -368,6 +406,10 @@ export class World implements Disposable {
       this.fail(error);
     }
   }
+}
+
+function versionOf({ per_minute, per_day, revoked_at }: StoredKey): KeyVersion {
+  return { limits: { minute: per_minute, day: per_day }, isRevoked: revoked_at !== null };
 }
 
 /** How long a request took until now, by the clock of its process, which may be stepped in between. */

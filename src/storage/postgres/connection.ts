@@ -114,6 +114,11 @@ export class KeptConnection implements AsyncDisposable {
     return true;
   }
 
+  /** Replaces the connection, if there is one, by a new one. */
+  reopen(): void {
+    if (this.#client) endSoon(this.#client);
+  }
+
   /** Connects after a while, and again until that succeeds. */
   openLater(): void {
     this.#client = undefined;

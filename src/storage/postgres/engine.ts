@@ -15,6 +15,12 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
 const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
 
+/**
+ * A server goes on from its own changes for as long as it runs, also when it is promoted, so its start names the run;
+ * the table's number is another one where the database or its tables were restored on a running server.
+ */
+const RUN = raw(`pg_postmaster_start_time()::text || ' ' || 'change_versions'::regclass::oid::text`);
+
 /** Polling interval beside notifications, which may be lost with their connection. */
 const LOOK_INTERVAL_MS = 1_000;
 const RECONNECT_MS = 500;
@@ -54,8 +60,10 @@ export async function openPostgres(
   const origin = randomUUID();
   await prepare(url, purpose).catch(notOpened(url));
   const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });
+  const db = new PostgresDatabase(pool);
+  let feed: KeptConnection | undefined;
   return {
-    db: new PostgresDatabase(pool),
+    db,
     place: withoutPassword(url),
     classify,
     lock,
@@ -64,7 +72,16 @@ export async function openPostgres(
     },
     readAll: (trx, table) => readTable(table, (text) => trx.all(raw(text))),
     size: () => sizeOf(pool),
-    watch: (look) => watch(url, origin, look),
+    run: RUN,
+    reconnect: () => {
+      db.reconnect();
+      feed?.reopen();
+    },
+    watch(look) {
+      const watching = watch(url, origin, look);
+      feed = watching.feed;
+      return watching.stop;
+    },
   };
 }
 
@@ -99,7 +116,7 @@ async function prepare(url: string, purpose: Purpose): Promise<void> {
 }
 
 /** Calls `follow` on every notification of another origin, and once a second in any case. */
-function watch(url: string, origin: string, follow: () => Promise<void>): () => Promise<void> {
+function watch(url: string, origin: string, follow: () => Promise<void>) {
   // The next look retries what failed.
   const look = () => follow().catch(() => {});
   const timer = setInterval(look, LOOK_INTERVAL_MS).unref();
@@ -115,10 +132,11 @@ function watch(url: string, origin: string, follow: () => Promise<void>): () => 
     },
   });
   feed.open().catch(() => feed.openLater());
-  return async () => {
+  const stop = async () => {
     clearInterval(timer);
     await feed[Symbol.asyncDispose]();
   };
+  return { feed, stop };
 }
 
 /** Classifies an error by its SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html). */
@@ -172,6 +190,11 @@ class PostgresDatabase implements Database {
     }
   }
 
+  /** Discards every connection opened until now, once it is not in use. */
+  reconnect(): void {
+    this.#lostMs = performance.now();
+  }
+
   close(): Promise<void> {
     return endSoon(this.#pool);
   }
@@ -188,9 +211,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  readonly #onLost = () => {
-    this.#lostMs = performance.now();
-  };
+  readonly #onLost = () => this.reconnect();
 }
 
 /**

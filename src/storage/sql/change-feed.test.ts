@@ -8,8 +8,8 @@ import { openEngine } from '../open.ts';
 import { followChanges, noteChange, readChanges, readVersions } from './change-feed.ts';
 
 /** What is followed, where no key is named. */
-function follow(versions: () => ReadonlyMap<Change, number>) {
-  return { versions: async () => versions(), changedKeys: async () => [] };
+function follow(versions: () => ReadonlyMap<Change, number>, run = () => 'first') {
+  return { versions: async () => ({ run: run(), byKind: versions() }), changedKeys: async () => [] };
 }
 
 test('a change that cannot be followed blocks no other, and is retried', async () => {
@@ -51,6 +51,35 @@ test('ids that vanish reveal that an earlier state of the database was restored'
   assert.deepEqual(seen, ['new-categories', 'restored']);
 });
 
+test('of another run of the server everything is read anew, whatever its versions, until that succeeds', async () => {
+  const versions = new Map<Change, number>([
+    ['keys', 7],
+    ['new-categories', 5],
+  ]);
+  const seen: Change[] = [];
+  const failure = new Error('the list cannot be read');
+  let [run, isBroken] = ['first', true];
+  const followed = follow(
+    () => versions,
+    () => run,
+  );
+  const { look } = await followChanges(followed, async (change) => {
+    seen.push(change);
+    if (isBroken) throw failure;
+  });
+  await look();
+  assert.deepEqual(seen, []);
+  run = 'second';
+  await assert.rejects(look(), failure);
+  isBroken = false;
+  await look();
+  await look();
+  assert.deepEqual(seen, ['restored', 'restored']);
+  versions.set('keys', 8);
+  await look();
+  assert.deepEqual(seen, ['restored', 'restored', 'keys']);
+});
+
 test('a change of this process is not followed again, unless others changed something before it', async () => {
   const versions = new Map<Change, number>([['keys', 5]]);
   const seen: Change[] = [];
@@ -82,7 +111,7 @@ test('a change that this process makes while the versions are read is not taken 
     async versions() {
       const read = new Map(versions);
       onRead.pop()?.();
-      return read;
+      return { run: '', byKind: read };
     },
     changedKeys: async () => [],
   };
@@ -122,8 +151,8 @@ test('the versions are those of the tables, and of new categories the last id', 
   try {
     await db.run(sql`update change_versions set version = 7 where kind = 'keys'`);
     await db.run(sql`update category_counter set last_id = 9`);
-    const versions = await readVersions(db);
-    assert.deepEqual([versions.get('keys'), versions.get('new-categories')], [7, 9]);
+    const { run, byKind } = await readVersions(db, sql`'this run'`);
+    assert.deepEqual([run, byKind.get('keys'), byKind.get('new-categories')], ['this run', 7, 9]);
   } finally {
     await db.close();
   }
@@ -155,7 +184,7 @@ test('a follower of keys is told which changed since it looked last', async () =
     return upTo === 9 ? undefined : ['key_1', 'key_2'];
   };
   const told: (readonly string[] | undefined)[] = [];
-  const { look } = await followChanges({ versions: async () => versions, changedKeys }, async (_change, keyIds) => {
+  const { look } = await followChanges({ ...follow(() => versions), changedKeys }, async (_change, keyIds) => {
     told.push(keyIds);
   });
   for (const version of [7, 9]) {

@@ -1,8 +1,7 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { raw, type Sql } from 'sql-template-tag';
 import type { Change, OnChange } from '../../catalog/storage.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Connection, Transaction } from '../engine.ts';
-import { one } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 /** The kinds whose last changes name what changed. A process that missed more takes everything for changed. */
@@ -17,7 +16,12 @@ export type NamedChange =
   | { readonly kind: 'categories'; readonly id: number }
   | { readonly kind: Exclude<Change, keyof typeof NAMED>; readonly id?: undefined };
 
-type Versions = ReadonlyMap<Change, number>;
+/** The version of each kind of change, which rises with each one, and the run of the server that told them. */
+export interface Versions {
+  /** Versions of different runs say nothing about each other. */
+  readonly run: string;
+  readonly byKind: ReadonlyMap<Change, number>;
+}
 
 /** Reads what other processes have to follow. */
 export interface Followed {
@@ -36,13 +40,25 @@ export interface Following {
   followed(kind: Change, version: number): void;
 }
 
-/** Follows the changes of other processes, from now on. */
+/**
+ * Follows the changes of other processes, from now on. A server that took over may lack the last changes of the one
+ * before it, and have others under the same versions, so with a new run everything is read anew.
+ */
 export async function followChanges(followed: Followed, onChange: OnChange): Promise<Following> {
-  const seen = new Map(await followed.versions());
+  const first = await followed.versions();
+  const seen = new Map(first.byKind);
+  let { run } = first;
   const lookOnce = async () => {
     const failures: unknown[] = [];
     const atFirst = new Map(seen);
-    for (const [kind, version] of await followed.versions()) {
+    const now = await followed.versions();
+    if (now.run !== run) {
+      await onChange('restored');
+      run = now.run;
+      for (const [kind, version] of now.byKind) seen.set(kind, version);
+      return;
+    }
+    for (const [kind, version] of now.byKind) {
       const before = seen.get(kind) ?? 0;
       // This process made a change after the versions were read, and follows it already.
       const isOutrun = version < before && before !== atFirst.get(kind);
@@ -68,14 +84,12 @@ export async function followChanges(followed: Followed, onChange: OnChange): Pro
   };
 }
 
-/** The version of each kind of change; it differs after each change of the kind. */
-export async function readVersions(db: Connection): Promise<Versions> {
-  const rows = await db.all<Tables['change_versions']>(sql`select kind, version from change_versions`);
-  const { last_id } = await one<Tables['category_counter']>(db, sql`select * from category_counter`);
-  return new Map<Change, number>([
-    ...rows.map(({ kind, version }) => [kind, version] as const),
-    ['new-categories', last_id],
-  ]);
+/** Reads all versions in one statement, so that they are those of one run; `run` is the expression that tells it. */
+export async function readVersions(db: Connection, run: Sql = raw(`''`)): Promise<Versions> {
+  const rows = await db.all<Tables['change_versions'] & { run: string }>(sql`
+    select kind, version, ${run} as run from change_versions
+    union all select 'new-categories', last_id, ${run} from category_counter`);
+  return { run: rows[0]?.run ?? '', byKind: new Map(rows.map(({ kind, version }) => [kind, version])) };
 }
 
 /** Notes what a change changed: the one that raised the version of its kind to this one. */

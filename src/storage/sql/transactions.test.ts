@@ -248,7 +248,7 @@ test('a change raises the version of its kind, and is announced in its transacti
     announce: async (trx) => void announced.push(trx.isTransaction),
   });
   const { transactions, sqlite } = bench;
-  const versionOf = (kind: Change) => readVersions(sqlite.db).then((versions) => versions.get(kind) ?? 0);
+  const versionOf = (kind: Change) => readVersions(sqlite.db).then(({ byKind }) => byKind.get(kind) ?? 0);
   const before = await versionOf('keys');
   for (const change of [KEY_CHANGED, KEY_CHANGED, CATEGORY_CHANGED, { kind: 'new-categories' }] as const)
     await transactions.change(change, async () => {});

@@ -157,10 +157,14 @@ export class Transactions {
   /** Calls back on changes made from now on, here or in another process. Throws `unavailable`. */
   async watch(onChange: OnChange): Promise<void> {
     const followed = {
-      versions: () => this.read(readVersions),
+      versions: () => this.read((db) => readVersions(db, this.engine.run)),
       changedKeys: (after: number, upTo: number) => this.read((db) => readChanges<string>(db, 'keys', { after, upTo })),
     };
-    this.#following = await followChanges(followed, onChange);
+    this.#following = await followChanges(followed, async (change, keyIds) => {
+      // Before anything is read anew: an open connection may still lead to the server of before.
+      if (change === 'restored') this.engine.reconnect?.();
+      await onChange(change, keyIds);
+    });
     this.#onChange = onChange;
     this.#watching.defer(this.engine.watch(this.#following.look));
     if (!this.engine.assertInPlace) return;

@@ -109,6 +109,16 @@ export class BanModel {
     for (const ban of this.all) ban.mayBeLost ||= ban.life === life && ban.storedMs === undefined;
   }
 
+  /** The database went back to these: a ban that it has no more may end at any moment, and no lift is sure. */
+  lose(stored: readonly StoredBan[], atMs: number): void {
+    const kept = new Set(stored.map((row) => `${row.key_id} ${row.started_at}`));
+    for (const ban of this.all) {
+      if (!kept.has(`${ban.keyId} ${ban.startedAt}`)) ban.liftBegunMs ??= atMs;
+      ban.liftedMs = undefined;
+    }
+    for (const lift of this.#lifts) lift.endedMs = Number.POSITIVE_INFINITY;
+  }
+
   /** An operator begins to lift what keeps a key out; it may be gone from now on. */
   beginLift(keyId: string, begunMs: number): (end: { nowMs: number; isDone: boolean }) => void {
     const lift = { keyId, begunMs, endedMs: Number.POSITIVE_INFINITY };

@@ -40,9 +40,11 @@ export class CatalogModel {
   /** Categories that an operator may have renamed or deleted. */
   readonly #edited = new Set<number>();
   /** What each process's list showed last, and by which tag. */
-  readonly #seen = new WeakMap<object, { last: number; etag: string; text: string }>();
+  readonly #seen = new WeakMap<object, { followedMs: number; last: number; etag: string; text: string }>();
   /** The Unix second up to which outcomes may have been purged; a clock that is stepped back brings none again. */
   #purgedUntil = Number.NEGATIVE_INFINITY;
+  /** When the table went back, and with it each list as soon as its process has followed. */
+  #wentBackMs = Number.NEGATIVE_INFINITY;
   /** What the table holds under each id ever used, and since when. */
   readonly #table = new Map<number, { readonly name: string | undefined; readonly sinceMs: number }>();
 
@@ -94,6 +96,17 @@ export class CatalogModel {
     this.#end(name, when).isUnknown ||= isUnknown;
   }
 
+  /** The table went back to these rows. */
+  goBack(rows: readonly Stored[], nowMs: number): void {
+    this.#wentBackMs = nowMs;
+    const kept = new Set(rows.map(({ id }) => id));
+    for (const id of this.#namesById.keys()) if (!kept.has(id)) this.#namesById.delete(id);
+    for (const create of this.#creates.values()) {
+      for (const id of create.ids.keys()) if (!kept.has(id)) create.ids.delete(id);
+      create.isUnknown = true;
+    }
+  }
+
   edit(id: number): void {
     this.#edited.add(id);
   }
@@ -133,17 +146,20 @@ export class CatalogModel {
   checkList(life: object, list: { text: string; etag: string }, moment: ListMoment): void {
     const { nowMs, roughUntilMs } = moment;
     const shown = JSON.parse(list.text) as Stored[];
-    const seen = this.#seen.get(life) ?? { last: 0, etag: '', text: '' };
+    const seen = this.#seen.get(life) ?? { followedMs: Number.NEGATIVE_INFINITY, last: 0, etag: '', text: '' };
     promise(
       (seen.etag === list.etag) === (seen.text === list.text),
       () => `the tag ${list.etag} is the tag of two lists, or the list of two tags`,
     );
+    const goesBack = seen.followedMs < this.#wentBackMs;
+    const hasFollowed = nowMs >= Math.max(this.#wentBackMs, roughUntilMs) + FOLLOWED_MS;
+    const followedMs = hasFollowed ? nowMs : seen.followedMs;
     const before = new Set(seen.text ? (JSON.parse(seen.text) as Stored[]).map(({ id }) => id) : []);
     for (const [index, { id }] of shown.entries()) {
       promise(index === 0 || (shown[index - 1] as Stored).id < id, () => `the list shows ${id} out of order`);
-      promise(before.has(id) || id > seen.last, () => `the list shows ${id} only after ${seen.last}`);
+      promise(goesBack || before.has(id) || id > seen.last, () => `the list shows ${id} only after ${seen.last}`);
     }
-    this.#seen.set(life, { last: Math.max(seen.last, shown.at(-1)?.id ?? 0), ...list });
+    this.#seen.set(life, { followedMs, last: Math.max(goesBack ? 0 : seen.last, shown.at(-1)?.id ?? 0), ...list });
     const known = new Map(shown.map(({ id, name }) => [id, name]));
     for (const [id, { name, sinceMs }] of this.#table) {
       if (nowMs < Math.max(sinceMs, roughUntilMs) + FOLLOWED_MS) continue;

@@ -33,6 +33,7 @@ export class KeyModel {
   readonly #id: string;
   readonly #versions: Dated[] = [];
   #attempted: KeyVersion | undefined;
+  #isLost = false;
 
   constructor(id: string, limits: Limits) {
     this.#id = id;
@@ -65,8 +66,15 @@ export class KeyModel {
     if (!isSame) this.#versions.push({ ...version, ...when });
   }
 
+  /** The database went back to this version; undefined if it does not have the key any more. */
+  goBack(version: KeyVersion | undefined, atMs: number): void {
+    if (version) this.#versions.push({ ...version, begunMs: 0, doneMs: atMs, madeBy: undefined });
+    else this.#isLost = true;
+  }
+
   /** Throws if a request was let in, or kept out, by a version of the key that is no longer, or not yet, in force. */
   check({ life, askedMs, answeredMs, roughUntilMs, limits }: Authenticated): void {
+    if (this.#isLost) return;
     const isKnown = ({ doneMs, madeBy }: Dated) =>
       askedMs > doneMs && (madeBy === life || askedMs >= Math.max(doneMs, roughUntilMs) + FOLLOWED_MS);
     const first = Math.max(0, this.#versions.findLastIndex(isKnown));

@@ -101,6 +101,11 @@ export class Ledger {
     for (const each of this.#entries) each.mayBeGone ||= each.knownTo === process && each.atMs > safeMs;
   }
 
+  /** What was saved after a moment may be lost, though the counter still has it. */
+  mayLose(safeMs: number): void {
+    for (const each of this.#entries) each.mayBeGone ||= each.atMs > safeMs;
+  }
+
   /** The counter lost counts, or came back with older ones. */
   lose({ safeMs, kept }: Loss): void {
     this.#kept = kept;

@@ -5,7 +5,7 @@ import type { Decision } from '../../../src/limits/limiter.ts';
 import type { Time } from '../../../src/stdx/time.ts';
 import { assertConsistent } from '../../kit/limiter-model.ts';
 import type { SetInRedis } from '../redis.ts';
-import { BanModel, type RunningMs } from './bans.ts';
+import { BanModel, type RunningMs, type StoredBan } from './bans.ts';
 import { type Count, Ledger } from './ledger.ts';
 import { promise } from './promise.ts';
 import { RefusalCount } from './refusals.ts';
@@ -109,6 +109,16 @@ export class LimitsModel {
     for (const [keyId, ledger] of this.#ledgers) {
       const value = inRedis?.(keyId);
       ledger.lose({ safeMs, kept: value ? countIn(value) : undefined });
+    }
+  }
+
+  /** The database lost what was saved after a moment, with the bans and lifts that it has no more. */
+  loseSaved(bans: readonly StoredBan[], { atMs, safeMs }: { atMs: number; safeMs: number }): void {
+    this.check(atMs);
+    this.bans.lose(bans, atMs);
+    for (const [keyId, ledger] of this.#ledgers) {
+      ledger.mayLose(safeMs);
+      this.lifted(keyId, atMs);
     }
   }
 

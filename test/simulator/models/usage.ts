@@ -32,11 +32,11 @@ export class UsageModel {
     add(this.#certain, answer, 1);
   }
 
-  /** A process ended without storing what it counted after a moment. */
-  lose(life: object, safeMs: number): void {
+  /** A process, or every one, ended without storing what it counted after a moment, or that was lost afterwards. */
+  lose(life: object | undefined, safeMs: number): void {
     const kept: Recorded[] = [];
     for (const each of this.#answers) {
-      if (each.life !== life || each.atMs < safeMs) {
+      if ((life && each.life !== life) || each.atMs < safeMs) {
         kept.push(each);
       } else {
         add(this.#certain, each, -1);
