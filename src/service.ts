@@ -85,6 +85,8 @@ export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'
 /** A running service with what it was opened on, which disposing closes after the service. */
 export interface OpenedService extends AsyncDisposable {
   readonly service: Service;
+  /** Fulfilled with why the service must stop, if another one took its database. */
+  readonly taken: Promise<DatabaseNotOpened> | undefined;
   readonly storage: SqlStorage;
   readonly time: Time;
 }
@@ -106,7 +108,10 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const tracing = opened.use(options.isTraced ? await sendTraces() : NO_TRACING);
   await awaitDatabase(database, { stop, onWait: events.databaseAwaited });
   if (stop.aborted) return undefined;
-  if (!options.isClaimed) opened.use(await claimForService(database, { together: config.redis !== undefined }));
+  const claim = options.isClaimed
+    ? undefined
+    : await claimForService(database, { together: config.redis !== undefined });
+  opened.use(claim);
   const bounds = { categoriesMax, categoriesBytesMax };
   const storage = opened.use(await openStorage(database, { time, ...bounds, events }, 'serve'));
   const rehearsal = turned ? await rehearse(storage, turned, config, options) : await refuseRehearsed(storage);
@@ -122,7 +127,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
     opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time: machine, events }));
   }
   const open = opened.move();
-  return { service, storage, time, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { service, storage, time, taken: claim?.taken, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 async function rehearse(

@@ -13,6 +13,7 @@ import {
 } from '../config.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type OpenedService, openService, ServiceNotStarted } from '../service.ts';
+import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
@@ -81,6 +82,7 @@ async function serve(
 ): Promise<void> {
   const { stop } = invocation;
   const { log, write, close } = openLog(config.logLevel, invocation.hasColours('stderr'));
+  let taken: DatabaseNotOpened | undefined;
   {
     await using opened = await openService(config, {
       log: { log, write },
@@ -105,9 +107,11 @@ async function serve(
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);
-    if (!stop.aborted) await once(stop, 'abort');
+    const stopped = stop.aborted ? undefined : once(stop, 'abort').then(() => undefined);
+    taken = await Promise.race([stopped, ...(opened.taken ? [opened.taken] : [])]);
   }
   await close();
+  if (taken) throw taken;
 }
 
 /** The settings that commands need to find a database that no setting names, as assignments before the command. */

@@ -75,5 +75,14 @@ export interface Engine {
   assertInPlace?(): void;
 }
 
+/** A claim of a database by a service, given back when disposed of. */
+export interface Claim extends AsyncDisposable {
+  /**
+   * Fulfilled if another process took the claim while this one could not hold it, with why the service must stop.
+   * Absent where a claim is held until its process ends.
+   */
+  readonly taken?: Promise<DatabaseNotOpened>;
+}
+
 /** A database cannot be opened. The message says which, why, and what to do. */
 export class DatabaseNotOpened extends Error {}

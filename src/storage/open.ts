@@ -1,5 +1,5 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
-import type { Engine } from './engine.ts';
+import type { Claim, Engine } from './engine.ts';
 import type { Purpose } from './migrate.ts';
 import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
@@ -36,10 +36,7 @@ export async function awaitDatabase(database: DatabaseAddress, options: ServerWa
  * Claims a database for a service until disposed of, exclusively or (`together`) shared with instances that count in
  * the same Redis: instances that each counted alone would multiply every limit. Throws `DatabaseNotOpened`.
  */
-export async function claimForService(
-  database: DatabaseAddress,
-  { together }: { together: boolean },
-): Promise<AsyncDisposable> {
+export async function claimForService(database: DatabaseAddress, { together }: { together: boolean }): Promise<Claim> {
   const refusal = together
     ? 'A service without REDIS_URL runs on this database and counts alone: stop it, or give it REDIS_URL and INSTANCES'
     : 'Another service runs on this database: stop it, or give both REDIS_URL and INSTANCES, so that they count together';
@@ -63,7 +60,7 @@ export async function claimForTransfer(database: DatabaseAddress): Promise<Async
 async function claim(
   database: DatabaseAddress,
   { together, refusal }: { together: boolean; refusal: string },
-): Promise<AsyncDisposable> {
+): Promise<Claim> {
   if (database.engine === 'postgres') {
     const { claimPostgres } = await import('./postgres/connection.ts');
     return claimPostgres(database.url, { together, refusal });

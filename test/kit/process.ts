@@ -88,6 +88,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly url: string;
   readonly output: { stdout: string; stderr: string };
   readonly pid: number;
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
   /** Sends a signal and waits for the end; fulfilled with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -109,6 +111,7 @@ export async function serveProcess(args: readonly string[], options: RunOptions)
     url,
     output,
     pid: child.pid ?? 0,
+    ended: closed,
     end,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await end('SIGKILL');

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
-import { DatabaseNotOpened } from '../engine.ts';
+import { type Claim, DatabaseNotOpened } from '../engine.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
@@ -18,6 +18,9 @@ const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', '
 
 /** The advisory lock that a lone service holds exclusively, and services that share Redis hold shared. */
 const CLAIM_LOCK = 7_251_003;
+/** The sessions that hold it on the present database. */
+const CLAIMS = `(select pid from pg_locks where granted and locktype = 'advisory' and classid = 0 and
+  objid = ${CLAIM_LOCK} and database = (select oid from pg_database where datname = current_database())) as claims`;
 const RECLAIM_MS = 1_000;
 const READ_AT_ONCE = 1_000;
 
@@ -138,11 +141,22 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
-/** Claims a database as `claimForService` does, anew whenever its connection breaks. Throws `DatabaseNotOpened`. */
+/** A connection to the server; the same process number may be given to another later. */
+interface Session {
+  readonly pid: number;
+  readonly started: string;
+}
+
+/**
+ * Claims a database as `claimForService` does, anew whenever its connection breaks, unless another service has claimed
+ * it by then. Throws `DatabaseNotOpened`.
+ */
 export async function claimPostgres(
   url: string,
   { together, refusal }: { together: boolean; refusal: string },
-): Promise<AsyncDisposable> {
+): Promise<Claim> {
+  const { promise: taken, resolve: take } = Promise.withResolvers<DatabaseNotOpened>();
+  let own: Session | undefined;
   const claim = new KeptConnection(url, {
     purpose: 'claim',
     retryMs: RECLAIM_MS,
@@ -150,21 +164,41 @@ export async function claimPostgres(
       const { rows } = await client.query<{ held: boolean }>(
         `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
       );
+      if (rows[0]?.held) {
+        own = await sessionOf(client);
+      } else if (own && (await isHeldByOther(client, own))) {
+        take(new DatabaseNotOpened(`Stopped, because the claim of the database was lost with its server. ${refusal}`));
+      }
       return rows[0]?.held === true;
     },
   });
   if (!(await claim.open().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
-  return claim;
+  return { taken, [Symbol.asyncDispose]: () => claim[Symbol.asyncDispose]() };
+}
+
+async function sessionOf(client: pg.Client): Promise<Session | undefined> {
+  const { rows } = await client.query<Session>(
+    'select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()',
+  );
+  return rows[0];
+}
+
+/** True if another session holds the claim. Ends the own one of before, of whose end the server has not heard yet. */
+async function isHeldByOther(client: pg.Client, own: Session): Promise<boolean> {
+  const { rows } = await client.query<Session & { isOwn: boolean }>(
+    `select pid, pid = $1 and backend_start::text = $2 as "isOwn"
+      from pg_stat_activity join ${CLAIMS} using (pid)`,
+    [own.pid, own.started],
+  );
+  for (const { pid } of rows.filter(({ isOwn }) => isOwn)) await client.query('select pg_terminate_backend($1)', [pid]);
+  return rows.some(({ isOwn }) => !isOwn);
 }
 
 /** True if a service holds a claim of a database. Throws `DatabaseNotOpened`. */
 export async function isPostgresClaimed(url: string): Promise<boolean> {
   const client = await connect(url, 'claim').catch(notOpened(url));
   try {
-    const { rows } = await client.query(
-      `select 1 from pg_locks where locktype = 'advisory' and classid = 0 and objid = ${CLAIM_LOCK} and database =
-        (select oid from pg_database where datname = current_database())`,
-    );
+    const { rows } = await client.query(`select 1 from ${CLAIMS}`);
     return rows.length > 0;
   } finally {
     await endSoon(client);
