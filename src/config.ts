@@ -67,6 +67,11 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
 export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
 
+/** Every name that settings are read from: each itself, and the file that it may be in. */
+const KNOWN_NAMES: ReadonlySet<string> = new Set(
+  [...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]),
+);
+
 /** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
 const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
 
@@ -213,6 +218,11 @@ export function findValue(
   return undefined;
 }
 
+/** True for the name of a setting, present or former, and for that of the file that it may be in. */
+export function isSettingName(name: string): boolean {
+  return KNOWN_NAMES.has(name);
+}
+
 /** A name that is set and has no effect, in a sentence, and what `doctor` advises. */
 export interface IneffectiveSetting {
   readonly finding: string;
@@ -226,11 +236,13 @@ export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
     if (!found) return [];
     return [{ finding: `${name} has no effect since ${since}; ${instead} (from ${found.from})`, advice: 'remove it' }];
   });
-  const known = new Set([...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]));
   const slips = Object.keys(sources.file).flatMap((name) => {
-    if (known.has(name)) return [];
-    const meant = [...known].find((setting) => editDistance(name.toUpperCase(), setting) <= SLIP_LETTERS_MAX);
-    if (!meant) return [];
+    if (KNOWN_NAMES.has(name)) return [];
+    const [near] = [...KNOWN_NAMES]
+      .map((meant) => ({ meant, letters: editDistance(name.toUpperCase(), meant) }))
+      .sort((one, other) => one.letters - other.letters);
+    if (!near || near.letters > SLIP_LETTERS_MAX) return [];
+    const { meant } = near;
     const finding = `${name} is no setting; is ${meant} meant? (from .env)`;
     return [{ finding, advice: `rename it to ${meant}, or remove it` }];
   });

@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { parseEnv } from 'node:util';
 import type { Invocation } from './cli/invocation.ts';
 import { runCommand } from './cli/program.ts';
-import { ConfigMistakes } from './config.ts';
+import { readEnvFile } from './env-file.ts';
 import { systemTime } from './stdx/time.ts';
 
 const PROGRESS_CHARACTERS = 30;
@@ -17,7 +15,7 @@ const progress = progressLine();
 const invocation: Invocation = {
   time: systemTime(),
   env: process.env,
-  envFile: readEnvFile,
+  envFile: readOwnEnvFile,
   input: () => buffer(process.stdin),
   print(text) {
     progress.erase();
@@ -62,18 +60,13 @@ process.exitCode = await runCommand(invocation, process.argv.slice(2));
 // Unread output on stderr must not keep a stopped service alive.
 if (invocation.stopsGracefully) process.exit();
 
-function readEnvFile(): Record<string, string | undefined> {
-  if (!existsSync('.env')) return {};
-  try {
-    const values = parseEnv(readFileSync('.env', 'utf8'));
-    // OpenTelemetry reads its variables from the environment.
-    for (const [name, value] of Object.entries(values)) {
-      if (name.startsWith('OTEL_')) process.env[name] ??= value;
-    }
-    return values;
-  } catch (error) {
-    throw new ConfigMistakes([`.env: cannot read it: ${(error as Error).message}`]);
+function readOwnEnvFile() {
+  const values = readEnvFile('.env');
+  // OpenTelemetry reads its variables from the environment.
+  for (const [name, value] of Object.entries(values)) {
+    if (name.startsWith('OTEL_')) process.env[name] ??= value;
   }
+  return values;
 }
 
 /** A progress line that is overwritten until done; nothing if stderr is no terminal. */

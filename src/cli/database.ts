@@ -12,7 +12,7 @@ import {
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, tellIneffective, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
@@ -76,6 +76,7 @@ export function addTransferCommand(program: Command, invocation: Invocation): vo
     .action(async (options: { from?: string; to?: string; json?: true }) => {
       const { env } = invocation;
       const sources = { flags: { FROM_URL: options.from, TO_URL: options.to }, env, file: invocation.envFile() };
+      tellIneffective(sources, invocation);
       const [from, to] = [readAddress('FROM_URL', sources), readAddress('TO_URL', sources)];
       const tables = await transfer({ from, to, onProgress: invocation.progress });
       const rows = tables.map((each) => [each.table, `${each.rows}`, each.checksum.slice(0, 16)]);

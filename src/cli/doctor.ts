@@ -17,7 +17,15 @@ import type { Contents } from '../storage/sqlite/contents.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd, isPair } from '../telemetry/certificate.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
+import {
+  type Invocation,
+  problemText,
+  settings,
+  sources,
+  tellIneffective,
+  UsageError,
+  withSettings,
+} from './invocation.ts';
 import { table } from './table.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
@@ -69,6 +77,7 @@ export function addConfigCommand(program: Command, invocation: Invocation): void
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }, self: Command) => {
       const given = sources(self, invocation);
+      tellIneffective(given, invocation);
       readConfig(given, { forService: true });
       const found = findConfig(given);
       const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);

@@ -7,6 +7,7 @@ import {
   type Config,
   type ConfigSources,
   FORMER_SETTINGS,
+  findIneffective,
   readConfig,
   SETTING_NAMES,
   SETTINGS,
@@ -71,7 +72,14 @@ function flagOf(name: string): string {
 
 /** Reads the settings for a command; its flags take precedence. Throws `ConfigMistakes`. */
 export function settings(command: Command, invocation: Invocation): Config {
-  return readConfig(sources(command, invocation));
+  const given = sources(command, invocation);
+  tellIneffective(given, invocation);
+  return readConfig(given);
+}
+
+/** Names what is set and has no effect. */
+export function tellIneffective(given: ConfigSources, invocation: Invocation): void {
+  for (const { finding } of findIneffective(given)) invocation.tell(`pet-catalog: ${finding}`);
 }
 
 /** The sources of a command's settings. Throws `ConfigMistakes`. */

@@ -5,7 +5,6 @@ import {
   ConfigMistakes,
   type FoundSetting,
   findConfig,
-  findIneffective,
   readConfig,
   SETTING_NAMES,
   SETTINGS,
@@ -18,7 +17,7 @@ import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
-import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, sources, systemOperator, tellIneffective, UsageError, withSettings } from './invocation.ts';
 import { noteOperator } from './operator-note.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
@@ -43,10 +42,10 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
       const given = sources(self, invocation);
+      tellIneffective(given, invocation);
       const config = readConfig(given, { forService: true });
       if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
       const found = findConfig(given);
-      for (const { finding } of findIneffective(given)) invocation.tell(`pet-catalog: ${finding}`);
       invocation.stopsGracefully = true;
       await using ephemeral = flags.ephemeral ? await openEphemeral(found) : undefined;
       const database = ephemeral?.database ?? config.database;

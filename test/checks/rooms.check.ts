@@ -93,6 +93,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** The few files below src itself. */
 const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
   'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
+  'env-file.ts': ['config', 'node:buffer', 'node:fs', 'node:util'],
   'follow.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'http/authenticate'],
   'main.ts': ['', 'node:'],
   'service.ts': [

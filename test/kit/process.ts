@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from 'node:util';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { runCommand } from '../../src/cli/program.ts';
+import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
@@ -54,7 +53,7 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
       {
         time: systemTime(),
         env: { PATH: process.env.PATH ?? '', ...env },
-        envFile: () => (existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}),
+        envFile: () => readEnvFile('.env'),
         input: async () => new Uint8Array(),
         print: (text) => {
           output.stdout += `${text}\n`;
