@@ -16,8 +16,6 @@ test('a service without settings has the documented defaults', () => {
     operatorPort: 8_081,
     operatorHosts: [],
     environment: 'production',
-    rehearsal: false,
-    defects: [],
     database: { engine: 'sqlite', file: './data/pet-catalog.db' },
     redis: undefined,
     productionBaseUrl: undefined,
@@ -38,7 +36,6 @@ test('a service without settings has the documented defaults', () => {
 
 const REDIS = { REDIS_URL: 'redis://h' };
 const BACKUP = { BACKUP_DIR: 'b' };
-const REHEARSAL = { REHEARSAL: 'on', ENVIRONMENT: 'staging' };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 
@@ -53,8 +50,6 @@ const READ: readonly (readonly [Settings, Partial<Config>])[] = [
     { port: 65_535, operatorPort: 65_535 },
   ],
   [{ OPERATOR_HOSTS: ' ops.example,,b_1-2 ' }, { operatorHosts: ['ops.example', 'b_1-2'] }],
-  [REHEARSAL, { rehearsal: true, environment: 'staging', defects: [] }],
-  [{ ...REHEARSAL, DEFECT: 'one, two' }, { defects: ['one', 'two'] }],
   [{ DATABASE_URL: 'sqlite:x.db' }, { database: { engine: 'sqlite', file: 'x.db' } }],
   [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
   [{ DATABASE_URL: 'sqlite:a?b/c=d.db' }, { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],
@@ -112,7 +107,6 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
     '*',
   ],
   ENVIRONMENT: ['one of production, staging', 'Staging'],
-  REHEARSAL: ['one of off, on', 'yes'],
   PRODUCTION_BASE_URL: [
     'an http or https address that ends in /v1',
     'https://a.example',
@@ -155,12 +149,6 @@ const TOGETHER: readonly (readonly [Settings, string])[] = [
   [{ INSTANCES: '2' }, 'REDIS_URL: it must be set for several INSTANCES to count together'],
   [{ TLS_CERT_FILE: 'c' }, 'TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE'],
   [{ TLS_KEY_FILE: 'k' }, 'TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE'],
-  [{ DEFECT: 'one' }, 'DEFECT: it must be empty unless REHEARSAL is on'],
-  [{ REHEARSAL: 'on' }, 'REHEARSAL: it must be off unless ENVIRONMENT is staging'],
-  [
-    { ...REHEARSAL, ...REDIS, INSTANCES: '1' },
-    'REHEARSAL: it must be off with REDIS_URL, because one instance alone can rehearse',
-  ],
   [
     { DATABASE_URL: 'mysql://h' },
     'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',

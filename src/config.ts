@@ -22,8 +22,6 @@ export const SETTINGS = {
     about: 'names by which clients may call it, separated by commas; IP addresses and localhost are always accepted',
   },
   ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
-  REHEARSAL: { default: 'off', about: 'on: time that can be turned, and keys that follow a script; in staging only' },
-  DEFECT: { default: '', about: 'defects that the service has on purpose, by name, in rehearsal only; see `defects`' },
   DATABASE_URL: {
     default: 'sqlite:./data/pet-catalog.db',
     about: 'the database: sqlite:FILE or postgres://…',
@@ -65,7 +63,11 @@ export type SettingName = keyof typeof SETTINGS;
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
-export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
+export const FORMER_SETTINGS = {
+  THREADS: { since: '0.2.0', instead: 'start more instances' },
+  REHEARSAL: { since: '0.3.0', instead: 'judge a client by `referee client`' },
+  DEFECT: { since: '0.3.0', instead: 'judge a server by `referee server`' },
+} as const;
 
 /** Every name that settings are read from: each itself, and the file that it may be in. */
 const KNOWN_NAMES: ReadonlySet<string> = new Set(
@@ -139,8 +141,6 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
     operatorHosts: read('OPERATOR_HOSTS', listOf('names such as ops.example, without scheme and port', isHostName)),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
-    rehearsal: read('REHEARSAL', oneOf(['off', 'on'])) === 'on',
-    defects: read('DEFECT', listOf('names', Boolean)),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(
       read('REDIS_URL', optional(redisUrl)),
@@ -164,8 +164,6 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     shutdownGraceMs:
       read('SHUTDOWN_GRACE', duration('of at most a day, such as 10s, 5m or 1h', { min: 0, max: DAY_SECONDS })) * 1000,
   };
-  if (config.rehearsal) refuseRehearsal(config, mistakes);
-  else if (config.defects?.length) mistakes.push('DEFECT: it must be empty unless REHEARSAL is on');
   return config;
 }
 
@@ -359,11 +357,6 @@ function together(url: string | undefined, count: number | undefined, mistakes: 
   else if (count !== undefined && count > 1)
     mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
   return undefined;
-}
-
-function refuseRehearsal({ environment, redis }: Config, mistakes: string[]): void {
-  if (environment !== 'staging') mistakes.push('REHEARSAL: it must be off unless ENVIRONMENT is staging');
-  if (redis) mistakes.push('REHEARSAL: it must be off with REDIS_URL, because one instance alone can rehearse');
 }
 
 function listOf(about: string, isMember: (text: string) => boolean): (text: string) => string[] {

@@ -12,8 +12,6 @@ interface Followers {
   readonly authenticator: Authenticator;
   readonly categories: CategoryList;
   readonly events: Events;
-  /** In rehearsal: what turns the clock. */
-  readonly rehearsal?: { takeTurn(): Promise<void> } | undefined;
 }
 
 /**
@@ -21,7 +19,7 @@ interface Followers {
  * a function that adds categories of other instances at once, for requests that cannot wait for the change feed.
  */
 export async function follow(followers: Followers): Promise<() => Promise<void>> {
-  const { storage, authenticator, categories, events, rehearsal } = followers;
+  const { storage, authenticator, categories, events } = followers;
   const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
   /** The version of the renames and deletions that the list contains. */
   let version: number | undefined;
@@ -48,7 +46,6 @@ export async function follow(followers: Followers): Promise<() => Promise<void>>
   const readChange = async (change: Change, keyIds?: readonly string[]) => {
     try {
       if (change === 'keys') return authenticator.forget(keyIds);
-      if (change === 'clock') return await rehearsal?.takeTurn();
       if (change === 'restored') {
         authenticator.forget();
         stale = 'all';
@@ -63,6 +60,5 @@ export async function follow(followers: Followers): Promise<() => Promise<void>>
   // Watch before the first load, so that no change falls in between.
   await storage.watch(readChange);
   await readChange('categories');
-  await readChange('clock');
   return catchUp;
 }

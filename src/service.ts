@@ -16,8 +16,6 @@ import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
-import type { Rehearsal } from './rehearsal/rehearsal.ts';
-import type { TurnedTime } from './rehearsal/turned-time.ts';
 import { systemTime, type Time } from './stdx/time.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
@@ -47,8 +45,6 @@ export interface ServiceOptions {
   readonly events: Events;
   readonly metrics: Metrics;
   readonly tracing?: Tracing;
-  /** In rehearsal only. */
-  readonly rehearsal?: Rehearsal | undefined;
   /** The settings that the console shows, secrets masked. */
   readonly settings?: readonly ShownSetting[];
   /** Runs the checks of `doctor` for the console, off the event loop. */
@@ -76,8 +72,6 @@ export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'
   /** True if the caller holds the claim on the database. */
   readonly isClaimed?: boolean;
   readonly isTraced?: boolean;
-  /** In rehearsal: adds what may come at any time to every answer. */
-  readonly greaseSeed?: string | undefined;
   /** Fills the storage before the first request. */
   prepare?(storage: SqlStorage, now: number): Promise<void>;
 }
@@ -99,9 +93,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const { database, accessLog, categoriesMax, categoriesBytesMax } = config;
   const { log, stop = new AbortController().signal, settings, examine, prepare } = options;
   await using opened = new AsyncDisposableStack();
-  const machine = systemTime();
-  const turned = config.rehearsal ? new (await import('./rehearsal/turned-time.ts')).TurnedTime(machine) : undefined;
-  const time = turned ?? machine;
+  const time = systemTime();
   const metrics = createMetrics();
   const redis = config.redis && withoutPassword(config.redis.url);
   const events = createEvents({ ...log, accessLog, metrics, redis });
@@ -114,39 +106,27 @@ export async function openService(config: Config, options: OpenOptions): Promise
   opened.use(claim);
   const bounds = { categoriesMax, categoriesBytesMax };
   const storage = opened.use(await openStorage(database, { time, ...bounds, events }, 'serve'));
-  const rehearsal = turned ? await rehearse(storage, turned, config, options) : await refuseRehearsed(storage);
+  await refuseRehearsed(storage);
   const limiter = opened.use(await openLimiter(config, { storage, time, events }));
   await prepare?.(storage, time.now().unix);
-  const parts = { storage, limiter, time, rehearsal, events, metrics, tracing };
+  const parts = { storage, limiter, time, events, metrics, tracing };
   const service = opened.use(
     await startService(config, { ...parts, ...(settings && { settings }), ...(examine && { examine }) }),
   );
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
     const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
-    opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time: machine, events }));
+    opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time, events }));
   }
   const open = opened.move();
   return { service, storage, time, taken: claim?.taken, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-async function rehearse(
-  storage: SqlStorage,
-  time: TurnedTime,
-  { defects }: Config,
-  { greaseSeed }: OpenOptions,
-): Promise<Rehearsal> {
-  const { openRehearsal } = await import('./rehearsal/rehearsal.ts');
-  const { defectsNamed } = await import('./rehearsal/defects/defects.ts');
-  return openRehearsal(storage, time, { greaseSeed, defects: defectsNamed(defects) });
-}
-
-/** Refuses a database that was used in rehearsal: its time may be turned, and its keys may follow scripts. */
-async function refuseRehearsed(storage: SqlStorage): Promise<undefined> {
-  const turnedBy = await storage.turnedBy();
-  if (turnedBy === undefined) return;
+/** Refuses a database that a release up to 0.2.0 used in rehearsal: the moments in it may be years ahead. */
+async function refuseRehearsed(storage: SqlStorage): Promise<void> {
+  if (!(await storage.wasRehearsed())) return;
   throw new DatabaseNotOpened(
-    `The database was used in rehearsal, so keys in it may follow scripts, and its time is turned by ${turnedBy} s: start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one`,
+    'The database was used in rehearsal, and the moments in it may be in the future: set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`',
   );
 }
 
@@ -167,7 +147,7 @@ async function sendTraces(): Promise<Tracing> {
  * Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen.
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
-  const { storage, limiter, time, events, metrics, rehearsal } = options;
+  const { storage, limiter, time, events, metrics } = options;
   const { tracing = NO_TRACING, settings = [], examine } = options;
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
@@ -177,7 +157,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   );
   const health = new Health(storage, config.redis && limiter);
 
-  const catchUp = await follow({ storage, authenticator, categories, events, rehearsal });
+  const catchUp = await follow({ storage, authenticator, categories, events });
 
   started.use(setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref());
   started.use(watchDescriptors(events));
@@ -188,7 +168,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     metrics.requests.declare({ ...API_SIDE, method, route: `/v1${path}`, status: success.status });
   }
   const pages = new Map(health.pages());
-  const serve = (rehearsal?.createApp ?? createApp)({
+  const serve = createApp({
     operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
     pages,
     catalog: { storage: tracing.trace('storage', storage), categories, catchUp },
@@ -213,7 +193,6 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     settings,
     recent,
     flushUsage: () => usage.flush(),
-    additions: rehearsal?.additions,
     examine,
     version: VERSION,
     environment: config.environment,
@@ -224,7 +203,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const { origin: operatorUrl } = await open(rehearsal?.operator(operator.serve) ?? operator.serve, 'OPERATOR_PORT', {
+  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', {
     host: config.operatorHost,
     port: config.operatorPort,
   });
@@ -233,7 +212,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   started.defer(() => health.stop());
 
   const { certificate } = publicAddress(config);
-  if (certificate) events.certificateUsed(certificate.cert, time.machine.now().unix);
+  if (certificate) events.certificateUsed(certificate.cert, time.now().unix);
   for (const [path, page] of discoveryPages(discoveryOptions(config, url, time))) pages.set(path, page);
   events.serviceStarted({ url, operatorUrl, environment: config.environment, version: VERSION });
   started.use(await storeEvents(storage.audit, events.waiting));
@@ -321,7 +300,7 @@ function reloadCertificate(listener: Listener, { tls }: Config, { time, events }
     const certificate = readCertificate(tls);
     listener.replaceCertificate(certificate);
     events.certificateReloaded();
-    events.certificateUsed(certificate.cert, time.machine.now().unix);
+    events.certificateUsed(certificate.cert, time.now().unix);
   } catch (error) {
     events.certificateNotReloaded(error);
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Pace } from '../src/conformance/trial.ts';
+import type { Pace } from '../referee/src/server/trial.ts';
+import { notPassed, openBalancer, refereed } from './conformance/referee.ts';
 import { type ManualClock, patientClock, untilEqual } from './kit/clock.ts';
-import { notPassed, openBalancer, refereed } from './kit/conformance/referee.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { sharedRedis } from './kit/redis-server.ts';
 import { json, type TestService, testService } from './kit/service.ts';

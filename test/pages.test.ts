@@ -21,7 +21,7 @@ const PAGES = [
   '/docs/retries',
   '/docs/recipes',
   '/docs/browsers',
-  '/docs/rehearse',
+  '/docs/testing',
   '/docs/versions',
   '/docs/changelog',
   '/docs/deprecations',

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { DEFECTS } from '../src/rehearsal/defects/defects.ts';
 import { timeBesideSlow, tryWrongKeys } from './kit/faults/floods.ts';
 import { soakBesideHostile } from './kit/faults/hostile.ts';
 import { killDuringCreates, restartUnderLoad } from './kit/faults/kills.ts';
@@ -27,7 +26,6 @@ const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const FOLLOWED_MS_MAX = 1_000;
-const REFEREE_ROUNDS = 5;
 const SIMULATED_SEEDS = 10_000;
 const SIMULATED_STEPS = 120;
 
@@ -44,7 +42,6 @@ const scaled = (count: number) => (isQuick ? Math.ceil(count / 20) : count);
 const PARTS: Readonly<Record<string, () => void | Promise<void>>> = {
   slow: runSlowTests,
   edge: runEdgeTests,
-  referee: runReferee,
   simulator: simulate,
   faults: causeFaults,
   guesses: guessKeys,
@@ -94,18 +91,6 @@ function runEdgeTests(): void {
     'Every request that reaches the socket, however malformed, gets one right answer',
     `${edge.passed} of ${edge.tests} tests on raw sockets passed`,
     edge.passed === edge.tests && edge.tests > 500,
-  );
-}
-
-function runReferee(): void {
-  const refereed = Array.from({ length: REFEREE_ROUNDS }, () =>
-    withBusyCores(() => runTests('conformance{.test.ts,/{defects,strangers}.test.ts}')),
-  );
-  const judged = refereed.reduce((sum, { passed }) => sum + passed, 0);
-  note(
-    'The referee catches every defect by its own rule alone, and blames nothing else',
-    `${judged} of ${refereed.reduce((sum, { tests }) => sum + tests, 0)} tests passed in ${REFEREE_ROUNDS} rounds beside a busy process on every core`,
-    judged > REFEREE_ROUNDS * DEFECTS.length && refereed.every(({ isSuccess }) => isSuccess),
   );
 }
 
@@ -255,16 +240,6 @@ async function countTogether(runs: number) {
   const followedMs = (await timeFollowing(instances.services, secret, 20 * runs)).sort((one, other) => one - other);
   const followedP99Ms = followedMs[Math.floor(followedMs.length * 0.99)] ?? Number.NaN;
   return { runs, over, under, unexplained, followedP99Ms, outages: instances.outages() };
-}
-
-/** Runs work while as many processes as there are cores do nothing but compute. */
-function withBusyCores<T>(work: () => T): T {
-  const spinning = cpus().map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
-  try {
-    return work();
-  } finally {
-    for (const child of spinning) child.kill('SIGKILL');
-  }
 }
 
 function runTests(files: string): { tests: number; passed: number; isSuccess: boolean } {

@@ -86,20 +86,6 @@ test('an import shows on a terminal how far it is, and in a pipe nothing', { ski
   assert.equal(stderr, 'Imported 150 categories\n');
 });
 
-test('on a terminal a message takes the place of the progress that it ends', { skip }, async () => {
-  using folder = temporaryFolder();
-  const judging = `${process.execPath} ${COMMAND} --no-color conformance http://127.0.0.1:1/v1 --key none`;
-  const { code, stdout } = await runProcess([], {
-    cwd: folder.path,
-    env: { TERM: 'xterm' },
-    command: ['script', '--quiet', '--return', '--command', judging, '/dev/null'],
-  });
-  assert.equal(code, 2);
-  const bar = `\rJudging ${'░'.repeat(30)} 0 %\x1b[K`;
-  const why = 'Nothing that speaks HTTP answers at http://127.0.0.1:1/v1: no answer: connect ECONNREFUSED 127.0.0.1:1';
-  assert.equal(stdout, `${bar}\r\x1b[Kpet-catalog: ${why}\r\n`);
-});
-
 test('a reader that closes a pipe early, as `head` does, is no failure', async () => {
   using folder = temporaryFolder();
   const child = spawn(process.execPath, [COMMAND, 'openapi'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'pipe'] });

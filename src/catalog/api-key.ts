@@ -241,7 +241,6 @@ export interface KeyStorage {
    * `work` throws.
    */
   once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>>;
-  /** Throws `validation_failed` for a key of production where the database was used in rehearsal. */
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;

@@ -55,7 +55,7 @@ export interface Fullness {
  * The kinds of change that caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only
  * the new ones, for `restored` everything, keys included, because the database may be at an earlier state.
  */
-export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'clock';
+export type Change = 'categories' | 'new-categories' | 'restored' | 'keys';
 
 /** Follows a change; rejects if that fails, to be called again. */
 export type OnChange = (change: Change, keyIds?: readonly string[]) => Promise<void>;

@@ -7,7 +7,7 @@ import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import { type Invocation, settings, systemOperator, withSettings } from './invocation.ts';
 
-/** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
+/** A command's database, and the time. */
 export interface CommandDatabase extends AsyncDisposable {
   readonly storage: SqlStorage;
   readonly time: Time;
@@ -19,22 +19,11 @@ export async function openDatabase(
   invocation: Invocation,
   purpose: Purpose,
 ): Promise<CommandDatabase> {
-  const machine = invocation.time;
-  let time = machine;
+  const { time } = invocation;
   const rowDamaged = (table: string, id: string) =>
     invocation.tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``);
-  const options = {
-    time: { ...machine, now: () => time.now() },
-    categoriesMax,
-    categoriesBytesMax,
-    events: { rowDamaged },
-  };
+  const options = { time, categoriesMax, categoriesBytesMax, events: { rowDamaged } };
   const storage = await openStorage(database, options, purpose);
-  const turnedBy = await storage.turnedBy();
-  if (turnedBy) {
-    const { TurnedTime } = await import('../rehearsal/turned-time.ts');
-    time = new TurnedTime(machine, turnedBy);
-  }
   return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 

@@ -131,7 +131,6 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
     const found = readSources();
     for (const each of findIneffective(found)) ineffective.push(warning('settings', each.finding, each.advice));
     const config = readConfig(found, { forService: true });
-    if (config.defects.length > 0) (await import('../rehearsal/defects/defects.ts')).defectsNamed(config.defects);
     return [...(await examine(config)), ...ineffective];
   } catch (error) {
     if (!(error instanceof ConfigMistakes)) throw error;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
@@ -109,13 +108,4 @@ export function readDuration(text: string, option: string, { min = 0 } = {}): nu
   if (seconds === undefined || seconds < min)
     throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
   return seconds;
-}
-
-/** The bytes of the file that an option names. Throws `UsageError`. */
-export function readOptionFile(option: string, file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new UsageError(`${option} cannot be read: ${(error as Error).message}`);
-  }
 }

@@ -15,7 +15,6 @@ interface CreateOptions extends LimitOptions {
   readonly scopes?: string;
   readonly expires?: string;
   readonly owner?: string;
-  readonly rehearse?: string;
 }
 
 interface LimitOptions {
@@ -26,15 +25,14 @@ interface LimitOptions {
 /** Adds `keys …`. */
 export function addKeysCommand(program: Command, invocation: Invocation): void {
   const group = program.command('keys').description('Issue and manage API keys');
-  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL', 'ENVIRONMENT', 'REHEARSAL'], json: true });
+  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL', 'ENVIRONMENT'], json: true });
 
   withLimits(add('create', 'Issue a key and print it, alone on stdout and only this once', 'create', create))
     .requiredOption('--name <name>', 'the purpose of the key')
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
-    .option('--owner <text>', "the customer's own id")
-    .option('--rehearse <script>', 'a script that its requests meet, such as ok,limit:2,lost; with REHEARSAL=on');
+    .option('--owner <text>', "the customer's own id");
 
   add('list', 'List the keys', 'read', async ({ storage, now }) => {
     const keys = await keysJson({ storage, now }, await storage.keys.list());
@@ -74,9 +72,6 @@ function withLimits(command: Command): Command {
 
 async function create({ options, ...context }: CommandContext & { options: CreateOptions }) {
   const limits = readLimits(options);
-  // Loaded only where a key follows a script.
-  const prepare = async (script: string) => (await import('./rehearsal/rehearse.ts')).prepareScript(context, script);
-  const rehearse = options.rehearse === undefined ? undefined : await prepare(options.rehearse);
   const { key, secret } = await issueKey(context, {
     name: options.name,
     plan: planNamed(options.plan),
@@ -85,7 +80,6 @@ async function create({ options, ...context }: CommandContext & { options: Creat
     ...(options.scopes !== undefined && { scopes: scopesNamed(options.scopes.split(',').map((name) => name.trim())) }),
     ...(options.expires !== undefined && { expiresAt: context.now + readDuration(options.expires, '--expires') }),
   });
-  await rehearse?.(key.id);
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
 }
 

@@ -28,7 +28,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
       const shown = (link: string) => ({ json: { url: link }, text: link });
       const work = async (context: CommandContext) =>
-        shown(await offerLogin(context.storage, { ...login, now: byMachine(context).now }));
+        shown(await offerLogin(context.storage, { ...login, now: context.now }));
       await runOnDatabase(self, { invocation, purpose: 'change', work }).catch((error: Error) => {
         // A database that cannot be opened has no running service, whatever a killed one noted.
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
@@ -52,7 +52,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)');
 
   add('list', 'List the tokens', 'read', async (context) => {
-    const { now } = byMachine(context);
+    const { now } = context;
     const tokens = await context.storage.tokens.list();
     const rows = tokens.map((token) => {
       const { id, name, prefix, role, createdAt } = token;
@@ -64,22 +64,16 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
   });
 
   add('revoke <id>', 'Revoke a token permanently', 'change', async (context, id) => {
-    const json = tokenJson(await revokeToken(byMachine(context), id));
+    const json = tokenJson(await revokeToken(context, id));
     return { json, text: JSON.stringify(json, null, 2) };
   });
 }
 
 async function create(context: CommandContext & { options: { name: string; role: string; expires?: string } }) {
   const { name, role, expires } = context.options;
-  const machine = byMachine(context);
-  const expiresAt = expires === undefined ? null : machine.now + readDuration(expires, '--expires');
-  const { token, secret } = await issueToken(machine, { name, role: roleNamed(role), expiresAt });
+  const expiresAt = expires === undefined ? null : context.now + readDuration(expires, '--expires');
+  const { token, secret } = await issueToken(context, { name, role: roleNamed(role), expiresAt });
   return { json: { ...tokenJson(token), token: secret }, text: secret };
-}
-
-/** The same by the machine's time, which sessions, login links and tokens keep. */
-function byMachine(context: CommandContext): CommandContext {
-  return { ...context, now: context.time.machine.now().unix };
 }
 
 function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {

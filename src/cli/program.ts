@@ -4,9 +4,10 @@ import { ConfigMistakes } from '../config.ts';
 import { LimiterNotOpened } from '../limits/limiter.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
+import { refuseFormer } from './former.ts';
 import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
 
-type AddCommands = (program: Command, invocation: Invocation, load: () => Promise<Command>) => void;
+type AddCommands = (program: Command, invocation: Invocation) => void;
 
 /** Every command and its module, in the order of the help. */
 const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<AddCommands> }[] = [
@@ -16,14 +17,9 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
   { names: ['console'], load: async () => (await import('./operators.ts')).addConsoleCommand },
   { names: ['operators'], load: async () => (await import('./operators.ts')).addOperatorsCommand },
-  { names: ['clock'], load: async () => (await import('./rehearsal/clock.ts')).addClockCommand },
-  { names: ['rehearse'], load: async () => (await import('./rehearsal/rehearse.ts')).addRehearseCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./database.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },
-  { names: ['conformance'], load: async () => (await import('./conformance.ts')).addConformanceCommand },
-  { names: ['defects'], load: async () => (await import('./conformance.ts')).addDefectsCommand },
-  { names: ['completion'], load: async () => (await import('./completion.ts')).addCompletionCommand },
   { names: ['config'], load: async () => (await import('./doctor.ts')).addConfigCommand },
   { names: ['openapi', 'version', 'licenses'], load: async () => (await import('./about.ts')).addAboutCommands },
 ];
@@ -34,6 +30,7 @@ const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened];
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
+    refuseFormer(args);
     const program = await createProgram(invocation, args[0]);
     await program.parseAsync(args, { from: 'user' });
     return 0;
@@ -64,7 +61,7 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   const named = COMMANDS.filter(({ names }) => names.includes(asked ?? ''));
   for (const { load } of named.length > 0 ? named : COMMANDS) {
     const addCommands = await load();
-    addCommands(program, invocation, () => createProgram(invocation, undefined));
+    addCommands(program, invocation);
   }
   return program;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { couldBeSecret, newApiKey, secretRecord } from '../catalog/api-key.ts';
 import {
   type Config,
   ConfigMistakes,
@@ -13,6 +14,7 @@ import {
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type OpenedService, openService, ServiceNotStarted } from '../service.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
+import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
@@ -27,7 +29,7 @@ interface ServeFlags {
   readonly bootstrap?: true;
   readonly demo?: true;
   readonly ephemeral?: true;
-  readonly grease?: string;
+  readonly bootstrapKey?: string;
 }
 
 /** Adds `serve`. */
@@ -38,13 +40,13 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .option('--bootstrap', 'issue a first API key if there is none, and print it once')
     .option('--demo', 'fill an empty catalog with a small sample')
     .option('--ephemeral', 'keep the database in a temporary folder that is removed at the end')
-    .option('--grease <seed>', 'add unknown members and headers to every answer; with REHEARSAL=on')
+    .option('--bootstrap-key <key>', 'issue this very key; with --ephemeral')
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
       const given = sources(self, invocation);
       tellIneffective(given, invocation);
       const config = readConfig(given, { forService: true });
-      if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
+      checkBootstrapKey(flags, config);
       const found = findConfig(given);
       invocation.stopsGracefully = true;
       await using ephemeral = flags.ephemeral ? await openEphemeral(found) : undefined;
@@ -88,11 +90,11 @@ async function serve(
       stop,
       isClaimed: flags.ephemeral === true,
       isTraced: asksForTraces(invocation.env),
-      greaseSeed: flags.grease,
       settings: shown,
       examine: async () => (await import('./doctor.ts')).examineInThread(config),
       async prepare(storage, now) {
         if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
+        if (flags.bootstrapKey !== undefined) await insertFirstKey(storage, flags.bootstrapKey, config, now);
       },
     }).catch((error: unknown) => {
       throw error instanceof ServiceNotStarted ? new UsageError(error.message, 1) : error;
@@ -100,7 +102,7 @@ async function serve(
     if (!opened) return close();
     const { service } = opened;
     using _note = noteOperator(config.database, { url: service.operatorUrl, loginSecret: service.loginSecret });
-    if (flags.bootstrap) await issueFirstKey(opened, config, invocation);
+    if (flags.bootstrap && flags.bootstrapKey === undefined) await issueFirstKey(opened, config, invocation);
     // Also without TLS: unhandled, the signal would end the service.
     invocation.onReload(() => service.reloadCertificate());
     // At once, so that the reader of the one line has the other as well.
@@ -114,9 +116,25 @@ async function serve(
 }
 
 /** The settings that commands need to find a database that no setting names, as assignments before the command. */
-function settingsForCommands({ database, environment, rehearsal }: Config): string {
+function settingsForCommands({ database, environment }: Config): string {
   const file = database.engine === 'sqlite' ? database.file : '';
-  return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment} REHEARSAL=${rehearsal ? 'on' : 'off'}`;
+  return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment}`;
+}
+
+/** Throws `UsageError` if the key of `--bootstrap-key` cannot be issued. Never quotes it. */
+function checkBootstrapKey({ bootstrapKey, ephemeral }: ServeFlags, { environment }: Config): void {
+  if (bootstrapKey === undefined) return;
+  if (!ephemeral) throw new UsageError('--bootstrap-key needs --ephemeral; without it, see `pet-catalog keys create`');
+  if (couldBeSecret(bootstrapKey, environment)) return;
+  throw new UsageError(
+    `--bootstrap-key is no key of ${environment}; take one that \`pet-catalog keys create\` printed`,
+  );
+}
+
+/** Issues a key with this secret. */
+async function insertFirstKey(storage: SqlStorage, secret: string, config: Config, now: number): Promise<void> {
+  const { key } = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
+  await storage.keys.insert(key, secretRecord(secret), systemOperator());
 }
 
 async function issueFirstKey(
@@ -135,7 +153,7 @@ async function issueFirstKey(
   const { issueKey } = await import('../catalog/operator/changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
-  const login = { actor: by.actor, role: 'admin', now: time.machine.now().unix, url: service.operatorUrl } as const;
+  const login = { actor: by.actor, role: 'admin', now: time.now().unix, url: service.operatorUrl } as const;
   const link = await offerLogin(storage, login);
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

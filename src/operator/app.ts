@@ -20,7 +20,7 @@ export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
 
 /** Creates the request handler of the operator listener. Disposing stops its background work. */
 export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions) {
-  const rates = new Rates(rest.metrics, rest.time.machine);
+  const rates = new Rates(rest.metrics, rest.time);
   const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
   const openConsole = keptOnceMade(async () => (await import('./console.ts')).createConsole(options));
@@ -48,17 +48,16 @@ function isAtOrBelow(base: string, { path }: Exchange): boolean {
 
 /** The pages of the operator listener outside console and API: the API's contract and reference, health, metrics. */
 function operatorPages(
-  { health, metrics: { registry }, additions }: ConsoleOptions,
+  { health, metrics: { registry } }: ConsoleOptions,
   operatorUrl: () => string,
 ): [string, PageHandler][] {
-  const added = additions?.operations ?? [];
   const contract = keptOnceMade(async () =>
-    JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument(added)),
+    JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument()),
   );
   return [
     ['/', () => ({ status: 303, headers: ['Location', '/console'] })],
     ['/openapi.json', async () => ({ status: 200, body: await contract() })],
-    ['/docs', sitePage(async () => (await import('./api/openapi.ts')).operatorReference(operatorUrl(), added))],
+    ['/docs', sitePage(async () => (await import('./api/openapi.ts')).operatorReference(operatorUrl()))],
     ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
     ...health.pages(),

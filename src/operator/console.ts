@@ -59,7 +59,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const { time } = options;
   const examination = createExamination(options);
   const imports = new Imports(options.storage);
-  const find = consoleRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
+  const find = consoleRouter(ROUTES);
   return async (exchange) => {
     try {
       return await respond(exchange);
@@ -77,8 +77,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     if (asset) return withoutSession(exchange, asset, { route: '/console/assets', allow: 'GET, HEAD' });
     if (path === '/console/login') return withoutSession(exchange, login, { route: path, allow: 'GET, HEAD, POST' });
     const { unix: now } = time.now();
-    const { unix: machineNow } = time.machine.now();
-    const found = await findSession(sessions, request, machineNow);
+    const found = await findSession(sessions, request, now);
     if (!found) return notSignedIn(exchange);
     const by = { actor: found.session.actor, via: 'console' } as const;
     const context = {
@@ -87,7 +86,6 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       sessions,
       exchange,
       now,
-      machineNow,
       by,
       most,
       examination,

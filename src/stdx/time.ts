@@ -18,8 +18,6 @@ export interface Time {
   unixMs(): number;
   setTimeout(run: () => void, ms: number): Timer;
   setInterval(run: () => void, ms: number): Timer;
-  /** The time of the machine, which is never turned: the same, except in rehearsal. */
-  readonly machine: Time;
 }
 
 /** The clocks and timers that a `Time` is made of. */
@@ -46,7 +44,7 @@ export function systemTime({ monotonicMs, systemMs, ...timers }: Machine = MACHI
   const startMs = systemMs() - monotonicMs();
   let steppedSeconds = 0;
   let latest: Moment = { unix: 0, steady: 0 };
-  const time: Time = {
+  return {
     ...timers,
     now() {
       const steadyMs = startMs + monotonicMs();
@@ -59,11 +57,7 @@ export function systemTime({ monotonicMs, systemMs, ...timers }: Machine = MACHI
     },
     steadyMs: () => startMs + monotonicMs(),
     unixMs: systemMs,
-    get machine() {
-      return time;
-    },
   };
-  return time;
 }
 
 interface Deadline {

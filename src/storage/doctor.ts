@@ -30,12 +30,8 @@ const FULL_SHARE = 0.9;
 
 type Counter = Pick<Tables['category_counter'], 'count' | 'bytes'>;
 
-interface Mark {
-  readonly turned_by: number;
-}
-
-/** The settings of the database: whether clients are rehearsed, and how full the catalog may become. */
-type Expected = Pick<Config, 'rehearsal' | 'categoriesMax' | 'categoriesBytesMax' | 'backups'>;
+/** The settings of the database: how full the catalog may become, and where its backups are. */
+type Expected = Pick<Config, 'categoriesMax' | 'categoriesBytesMax' | 'backups'>;
 
 /** Checks the database of a service without changing anything in it. */
 export function inspectDatabase({ database, ...expected }: Expected & Pick<Config, 'database'>): Promise<Finding[]> {
@@ -67,11 +63,11 @@ function fileContent(file: string, expected: Expected): Finding[] {
     using reader = openToRead(file);
     const { database } = reader;
     const names = appliedIn(database, file);
-    const marks = names.length > 0 ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
+    const marks = names.length > 0 ? database.prepare(MARK).all() : [];
     const sound = ok(DATABASE, `${file} is sound`);
     const counters = missingOf(names).length === 0 ? database.prepare(COUNTER).all() : [];
     const full = catalogs(counters as unknown as Counter[], expected);
-    return [sound, tables(names), ...marked(marks, expected.rehearsal), rows(findDamagedRows(database)), ...full];
+    return [sound, tables(names), ...marked(marks), rows(findDamagedRows(database)), ...full];
   } catch (error) {
     return [notRead(file, notOpened(file, error))];
   }
@@ -118,13 +114,11 @@ function rows(damaged: readonly string[]): Finding {
   return problem('rows', `Damaged rows (${damaged.length}): ${named}`, advice);
 }
 
-/** Says whether the database was used in rehearsal, and whether that keeps its service from starting. */
-function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
-  if (!mark) return [];
-  const finding = `The database was used in rehearsal; its time is turned by ${mark.turned_by} s`;
-  if (rehearsal) return [ok('rehearsal', finding)];
-  const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one';
-  return [problem('rehearsal', finding, advice)];
+/** Says whether the database was used in rehearsal, which keeps its service from starting. */
+function marked(marks: readonly unknown[]): Finding[] {
+  if (marks.length === 0) return [];
+  const advice = 'set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`';
+  return [problem('rehearsal', 'The database was used in rehearsal, so no service starts on it', advice)];
 }
 
 function catalogs(counters: readonly Counter[], { categoriesMax, categoriesBytesMax }: Expected): Finding[] {
@@ -185,13 +179,13 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
     const migrations = server.migrated
       ? (await client.query<{ name: string }>('select name from kysely_migration')).rows.map(({ name }) => name)
       : [];
-    const marks = server.migrated ? (await client.query<Mark>(MARK)).rows : [];
+    const marks = server.migrated ? (await client.query(MARK)).rows : [];
     return [
       reached(url, server.version, roundTripMs),
       ...durability(server),
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations),
-      ...marked(marks, expected.rehearsal),
+      ...marked(marks),
       ...(missingOf(migrations).length === 0
         ? [rows(await damagedRowsOf(client)), ...catalogs((await client.query<Counter>(COUNTER)).rows, expected)]
         : []),

@@ -3,7 +3,7 @@ import type { Claim, Engine } from './engine.ts';
 import type { Purpose } from './migrate.ts';
 import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
-import { claimFile, isClaimed } from './sqlite/claim.ts';
+import { claimFile } from './sqlite/claim.ts';
 import { openSqlite } from './sqlite/engine.ts';
 
 /** Opens the configured database for a purpose. Throws `DatabaseNotOpened`. */
@@ -41,13 +41,6 @@ export async function claimForService(database: DatabaseAddress, { together }: {
     ? 'A service without REDIS_URL runs on this database and counts alone: stop it, or give it REDIS_URL and INSTANCES'
     : 'Another service runs on this database: stop it, or give both REDIS_URL and INSTANCES, so that they count together';
   return claim(database, { together, refusal });
-}
-
-/** True if a service runs on a database. Throws `DatabaseNotOpened`. */
-export async function isServed(database: DatabaseAddress): Promise<boolean> {
-  if (database.engine === 'sqlite') return isClaimed(database.file);
-  const { isPostgresClaimed } = await import('./postgres/connection.ts');
-  return isPostgresClaimed(database.url);
 }
 
 /** Claims a database exclusively until disposed of, so that no service runs on it. Throws `DatabaseNotOpened`. */

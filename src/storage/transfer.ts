@@ -32,9 +32,6 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   operator_tokens: 'empty',
   console_logins: 'empty',
   console_sessions: 'empty',
-  rehearsal: 'empty',
-  rehearsed_keys: 'empty',
-  rehearsal_notes: 'empty',
   change_versions: 'made with rows',
 };
 const TABLES = Object.keys(TRANSFERRED) as Table[];

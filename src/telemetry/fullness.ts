@@ -20,5 +20,5 @@ export async function measureFullness({ storage, time, events, bounds }: Fullnes
     if (fullness) events.fullnessMeasured({ ...fullness, ...bounds });
   });
   await measure();
-  return time.machine.setInterval(measure, MEASURE_INTERVAL_MS).unref();
+  return time.setInterval(measure, MEASURE_INTERVAL_MS).unref();
 }

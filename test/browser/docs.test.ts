@@ -199,7 +199,7 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
   await page.waitForSelector('#ui-results mark:has-text("Retry-After")');
   await isFirst('pagination', '/docs/paging');
   await isFirst('filter pets by category', '/docs/paging#filter');
-  await isFirst('sandbox', '/docs/rehearse');
+  await isFirst('sandbox', '/docs/testing');
   await isFirst('idempotency', '/docs/errors#idempotency_key_reused');
   const places = await page
     .locator('#ui-results a')

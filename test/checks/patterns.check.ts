@@ -21,7 +21,6 @@ const OF_OWNERS = [
   'src/cli/program.ts: /Did you mean (.*)\\?/',
   'src/config.ts: /([?&][^=&]*(?:pass|%)[^=&]*=)[^&]*/gi',
   'src/config.ts: /\\?[^/]*=/',
-  'src/rehearsal/upstream/upstream.ts: /\\/+$/',
   'client/src/transport.ts: /\\/+$/',
 ];
 /** They assemble patterns; of those only the one for media types is met with text of a caller, and repeats. */

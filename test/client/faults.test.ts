@@ -2,30 +2,51 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
 import { closedPort } from '../kit/client/closed-port.ts';
-import { type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
+import { virtualTime } from '../kit/client/virtual-time.ts';
+import { manualClock } from '../kit/clock.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
-/** Answers that the service withholds from the client, by the script of its key; time passes when the client waits. */
+/** Answers that are withheld from the client; time passes when it waits. */
 
-let rehearsed: RehearsedService;
+/** What a request meets: its answer; none, done or not; none until the client leaves. */
+type Step = 'ok' | 'lost' | 'reset' | 'stall';
+
+const clock = manualClock();
+const time = virtualTime(clock);
+let service: TestService;
 before(async () => {
-  rehearsed = await rehearsedService();
+  service = await testService({}, clock);
 });
-after(() => rehearsed[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
-/** A client whose key follows a script, and the steps that it has reached. */
-async function follow(script: string, options: Partial<PetCatalogOptions> = {}) {
-  const { service, time } = rehearsed;
-  const { secret, report } = await rehearsed.follow(script);
-  const { fetch, clock } = time;
-  const catalog = new PetCatalog({ baseUrl: service.url, apiKey: secret, fetch, clock, ...options });
-  return { catalog, requests: async () => (await report()).requests.map(({ step }) => step) };
+/** A client whose requests meet these steps and then `ok`, and the steps that they have met. */
+async function follow(steps: readonly Step[], options: Partial<PetCatalogOptions> = {}) {
+  const { secret } = await service.issue();
+  const met: Step[] = [];
+  const withheld: typeof fetch = async (input, init) => {
+    const step = steps[met.length] ?? 'ok';
+    met.push(step);
+    if (step === 'reset') throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } });
+    const answer = await time.fetch(input, init);
+    if (step === 'lost') throw new TypeError('fetch failed', { cause: { code: 'UND_ERR_SOCKET' } });
+    const signal = init?.signal;
+    if (step === 'stall' && signal) {
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    }
+    return answer;
+  };
+  const baseUrl = service.url;
+  return {
+    catalog: new PetCatalog({ baseUrl, apiKey: secret, fetch: withheld, clock: time.clock, ...options }),
+    met,
+  };
 }
 
 test('a create whose answer is lost is created once', async () => {
-  const { catalog, requests } = await follow('lost*2,ok');
-  const made = await rehearsed.time.run(catalog.categories.create({ name: 'Dog' }));
-  assert.deepEqual(await requests(), ['lost', 'lost', 'ok']);
-  const all = await rehearsed.time.run(catalog.categories.list());
+  const { catalog, met } = await follow(['lost', 'lost']);
+  const made = await time.run(catalog.categories.create({ name: 'Dog' }));
+  assert.deepEqual(met, ['lost', 'lost', 'ok']);
+  const all = await time.run(catalog.categories.list());
   assert.deepEqual(
     all.filter(({ name }) => name === 'Dog'),
     [made],
@@ -33,8 +54,7 @@ test('a create whose answer is lost is created once', async () => {
 });
 
 test('an order whose cancellation answer is lost is cancelled; an unknown one is not found', async () => {
-  const { time } = rehearsed;
-  const { catalog, requests } = await follow('ok*3,lost,ok*2');
+  const { catalog, met } = await follow(['ok', 'ok', 'ok', 'lost']);
   const order = await time.run(
     (async () => {
       const { id: categoryId } = await catalog.categories.create({ name: 'Cat' });
@@ -44,14 +64,14 @@ test('an order whose cancellation answer is lost is cancelled; an unknown one is
       return placed;
     })(),
   );
-  assert.deepEqual((await requests()).slice(3), ['lost', 'ok']);
+  assert.deepEqual(met.slice(3), ['lost', 'ok']);
   assert.deepEqual([...(await time.run(catalog.orders.list({ petId: order.petId })))], []);
   await time.run(assert.rejects(catalog.orders.cancel(order.id), { code: 'not_found', operation: 'cancelOrder' }));
 });
 
 test('a stock update over a connection that drops is applied', async () => {
-  const { catalog, requests } = await follow('ok*2,lost,reset,ok');
-  const updated = await rehearsed.time.run(
+  const { catalog, met } = await follow(['ok', 'ok', 'lost', 'reset']);
+  const updated = await time.run(
     (async () => {
       const { id: categoryId } = await catalog.categories.create({ name: 'Fish' });
       const { id: petId } = await catalog.pets.create({ name: 'Wanda', categoryId });
@@ -60,21 +80,20 @@ test('a stock update over a connection that drops is applied', async () => {
     })(),
   );
   assert.equal(updated.quantity, 9);
-  assert.deepEqual((await requests()).slice(2), ['lost', 'reset', 'ok', null]);
+  assert.deepEqual(met.slice(2), ['lost', 'reset', 'ok', 'ok']);
 });
 
 test('a missing answer ends the attempt at its timeout, and the call at its deadline', async () => {
-  const { time } = rehearsed;
-  const { catalog, requests } = await follow('slow:60,ok', { attemptTimeoutMs: 2_000 });
+  const { catalog, met } = await follow(['stall'], { attemptTimeoutMs: 2_000 });
   const made = await time.run(catalog.categories.create({ name: 'Bird' }));
   const all = await time.run(catalog.categories.list());
   assert.deepEqual(
     all.filter(({ name }) => name === 'Bird'),
     [made],
   );
-  assert.deepEqual(await requests(), ['slow:60', 'ok', null]);
+  assert.deepEqual(met, ['stall', 'ok', 'ok']);
 
-  const silent = 'slow:60*3';
+  const silent: Step[] = ['stall', 'stall', 'stall'];
   const hasty = (await follow(silent, { timeoutMs: 300 })).catalog;
   await time.run(assert.rejects(hasty.categories.list(), { name: 'TimeoutError', operation: 'listCategories' }));
   const once = (await follow(silent, { attemptTimeoutMs: 300, maxRetries: 0 })).catalog;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Report } from '../../src/conformance/rule.ts';
+import type { Report } from '../../referee/src/server/rule.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 import { manualClock } from '../kit/clock.ts';
 import { caddyMissing, startCaddy } from '../kit/deploy/caddy.ts';

@@ -4,8 +4,8 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { refereed } from '../kit/conformance/referee.ts';
 import { testService } from '../kit/service.ts';
+import { refereed } from './referee.ts';
 
 const SENT = String.raw`
 1 GET /categories Basic KEY

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { judge, NoServer, type RefereeOptions } from '../../src/conformance/referee.ts';
-import type { Report } from '../../src/conformance/rule.ts';
-import { refereed } from '../kit/conformance/referee.ts';
+import { judge, NoServer, type RefereeOptions } from '../../referee/src/server/referee.ts';
+import type { Report } from '../../referee/src/server/rule.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { refereed } from './referee.ts';
 
 const PEERS = fileURLToPath(new URL('../../bench/peers', import.meta.url));
 const CONTRACT = fileURLToPath(new URL('../../openapi.json', import.meta.url));

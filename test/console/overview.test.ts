@@ -270,7 +270,7 @@ test('the overview shows what doctor complains of, problems first, and never wai
   };
   let steadyMs = 0;
   const clock = { ...manualClock(), steadyMs: () => steadyMs };
-  await using service = await testService({}, { ...clock, machine: clock }, { examine });
+  await using service = await testService({}, clock, { examine });
   const operator = await signIn(service);
   assert.match(await operator.page(''), /Being checked…/);
   asked.resolve(findings);

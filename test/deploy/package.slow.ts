@@ -20,9 +20,6 @@ const INSTALLED_BYTES_MAX = 60_000_000;
 const BLOCK_BYTES = 4_096;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OLDEST = /"node": "\^(\d+\.\d+) /.exec(readFileSync(join(ROOT, 'package.json'), 'utf8'))?.[1];
-/** A program that creates a category, and tries again. */
-const CLIENT = fileURLToPath(new URL('../kit/rehearsal/program.ts', import.meta.url));
-const REHEARSAL = ['--ephemeral', '--environment', 'staging', '--rehearsal', 'on'];
 
 const skip = noRegistry();
 const folder = temporaryFolder();
@@ -64,7 +61,6 @@ describe('under each Node.js', { skip, concurrency: true }, () => {
       const options = installation.under(node);
       await startByNpx(options);
       await useService(options);
-      await rehearse(options);
       for (const type of ['module', 'commonjs']) {
         const load = type === 'module' ? 'await import' : 'require';
         const code = `console.log(typeof (${load}('@pet-catalog/client')).PetCatalog)`;
@@ -111,14 +107,12 @@ async function useService(options: Required<RunOptions>): Promise<void> {
   await command('categories', 'rename', `${id}`, 'Hare');
   await command('categories', 'delete', `${id}`);
   const alone = [['categories', 'list'], ['usage'], ['audit'], ['backup', 'copy.db'], ['migrate'], ['doctor']];
-  await Promise.all([...alone, ['config'], ['openapi'], ['version'], ['defects']].map((args) => command(...args)));
-  assert.match(await command('conformance', service.url, '--key', secret), /\n\d+ passed, 8 not judged of \d+ rules$/);
+  await Promise.all([...alone, ['config'], ['openapi'], ['version']].map((args) => command(...args)));
   await service.end();
-  assert.match(await command('rehearse', 'run', 'lost,ok', '--', process.execPath, CLIENT), /4 kept of 4 rules/);
   await command('restore', 'copy.db');
   await command('transfer', '--from', 'sqlite:data/pet-catalog.db', '--to', 'sqlite:other.db');
   const left = (await commandsOf(options)).filter((each) => !ran.has(each));
-  assert.deepEqual(left, ['clock advance', 'clock set', 'clock show', 'rehearse report'], 'for a service in rehearsal');
+  assert.deepEqual(left, []);
 }
 
 async function useKeys(command: (...args: string[]) => Promise<string>): Promise<void> {
@@ -189,25 +183,6 @@ async function crawl(from: string, paths: readonly string[], cookie = ''): Promi
     }
   }
   return [...seen];
-}
-
-/** The one line that a CI job needs, a key with a script, a defect, and the clock. */
-async function rehearse(options: Required<RunOptions>): Promise<void> {
-  await using service = await serveProcess([...REHEARSAL, '--bootstrap', '--defect', 'create-is-200'], options);
-  const told = /^commands: (.*)$/m.exec(service.output.stderr)?.[1] ?? '';
-  const env = { ...options.env, ...Object.fromEntries(told.split(' ').map((each) => each.split(/=(.*)/))) };
-  const command = (...args: string[]) => runProcess(args, { ...options, env });
-  const made = await command('keys', 'create', '--name', 'ci', '--rehearse', 'ok,quota:60', '--json');
-  const { id, key } = JSON.parse(made.stdout);
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const create = () => fetch(`${service.url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
-  assert.deepEqual([(await create()).status, (await create()).status], [200, 429]);
-  assert.equal((await command('clock', 'advance', '1h')).code, 0);
-  assert.equal((await command('clock', 'set', '2040-01-01T00:00:00Z')).code, 0);
-  assert.match((await command('clock', 'show')).stdout, /^2040-01-01T00:/);
-  assert.equal((await create()).status, 200);
-  const report = await command('rehearse', 'report', id);
-  assert.equal(report.code, 0, report.stdout + report.stderr);
 }
 
 test('traces need what the refusal says to install, and no more', { skip }, async () => {

@@ -16,7 +16,4 @@ test('settings that `serve` refuses only together are refused by `config`, and a
   const findings = JSON.parse(stdout) as { check: string; status: string; finding: string }[];
   const [mistake] = findings.filter(({ check }) => check === 'settings');
   assert.deepEqual([code, mistake?.status, refusal.test(mistake?.finding ?? '')], [1, 'problem', true]);
-  const defect = { ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: 'no-such' };
-  const unknown = await run(['doctor'], { cwd: folder.path, env: defect });
-  assert.match(unknown.stdout, /PROBLEM settings: DEFECT: there is no defect "no-such"/);
 });

@@ -20,7 +20,6 @@ const READING: readonly (readonly [command: string, printed: RegExp])[] = [
   ['categories list', /Dog/],
   ['categories export', /Dog/],
   ['operators list', /No tokens yet/],
-  ['clock show', /not turned/],
   ['doctor', /is sound/],
 ];
 

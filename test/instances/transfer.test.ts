@@ -11,7 +11,6 @@ import { issueToken } from '../../src/catalog/operator/access.ts';
 import { databaseUrl } from '../../src/config.ts';
 import { DatabaseNotOpened } from '../../src/storage/engine.ts';
 import { openEngine, openStorage } from '../../src/storage/open.ts';
-import { insertInto } from '../../src/storage/sql/statement.ts';
 import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
 import { storeBan } from '../kit/bans.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
@@ -108,7 +107,6 @@ test('it refuses every unsafe transfer in one line', options, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();
   const options = { cwd: folder.path };
-  const inRehearsal = { ...options, env: { ENVIRONMENT: 'staging', REHEARSAL: 'on' } };
   const [used, empty] = ['sqlite:used.db', 'sqlite:empty.db'];
   await fill(`sqlite:${join(folder.path, 'used.db')}`);
   const refusal = async (from: string, to: string, code = 1) => {
@@ -123,12 +121,10 @@ test('it refuses every unsafe transfer in one line', options, async () => {
   await transfer(folder.path, used, database.url);
   assert.match(await refusal(used, database.url), /is not empty \(categories has rows\)/);
   {
-    await using _service = await serveProcess(['--database-url', used], inRehearsal);
+    await using _service = await serveProcess(['--database-url', used], options);
     assert.match(await refusal(used, empty), /service runs on the database used\.db: stop it/);
   }
-  const { stderr } = await run(['serve', '--database-url', database.url], options);
-  assert.match(stderr, /used in rehearsal/, 'the mark was transferred');
-  await using _service = await serveProcess(['--database-url', database.url], inRehearsal);
+  await using _service = await serveProcess(['--database-url', database.url], options);
   assert.match(await refusal(database.url, empty), /A service runs on the database postgres:.*: stop all/);
 });
 
@@ -273,34 +269,6 @@ async function fill(url: string): Promise<string> {
   await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops', role: 'admin' });
   await issueToken({ storage, now, by: OPERATOR }, { name: 'billing', role: 'keys' });
   await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
-  await storage.transactions.transact(async (trx) => {
-    await trx.run(insertInto('rehearsal', [{ turned_by: 60, turned_at: now, taken_by: 60 }]));
-    await trx.run(insertInto('rehearsed_keys', [{ key_id: key.id, script: 'ok', position: 1, holds_until_ms: null }]));
-    await trx.run(
-      insertInto('rehearsal_notes', [
-        {
-          key_id: key.id,
-          number: 1,
-          at_ms: now * 1_000,
-          answered_at_ms: now * 1_000,
-          method: 'GET',
-          route: '/v1/pets',
-          target_digest: 'target',
-          body_digest: 'body',
-          idempotency_digest: null,
-          step: 'ok',
-          is_early: 0,
-          status: 200,
-          retry_after: null,
-          is_delivered: 1,
-          is_done: 1,
-          has_created: 0,
-          retry_after_ms: null,
-          turned_by: 60,
-        },
-      ]),
-    );
-  });
   return secret;
 }
 

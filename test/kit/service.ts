@@ -6,9 +6,6 @@ import type { KeyBan } from '../../src/catalog/ban.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { defectsNamed } from '../../src/rehearsal/defects/defects.ts';
-import { openRehearsal, type RehearsalOptions } from '../../src/rehearsal/rehearsal.ts';
-import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
@@ -160,26 +157,23 @@ const ANSWER_MS = 10_000;
 export async function testService(
   settings: Record<string, string> = {},
   clock: ManualClock = manualClock(),
-  { examine, ...rehearsed }: Pick<ServiceOptions, 'examine'> & RehearsalOptions = {},
+  { examine }: Pick<ServiceOptions, 'examine'> = {},
 ): Promise<TestService> {
   const standing = await place();
   const flags = { PORT: '0', ...standing.settings, ...settings };
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
-    const turned = config.rehearsal ? new TurnedTime(clock) : undefined;
-    const time = turned ?? clock;
+    const time = clock;
     const storage = await openStorage(config.database, {
       time,
       categoriesMax: config.categoriesMax,
       categoriesBytesMax: config.categoriesBytesMax,
     });
-    const defects = defectsNamed(config.defects);
-    const rehearsal = turned && (await openRehearsal(storage, turned, { ...rehearsed, defects }));
     const limiter = await openLimiter(config, { storage, time, events, serverTime: time, answerMs: ANSWER_MS });
     const metrics = createMetrics();
     const told = { ...events, requestAnswered: answeredTo(events, metrics) };
-    const parts = { storage, limiter, rehearsal, time, events: told, metrics };
+    const parts = { storage, limiter, time, events: told, metrics };
     const service = await startService(config, { ...parts, ...(examine && { examine }) });
     return { storage, limiter, metrics, service };
   };

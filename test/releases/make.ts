@@ -3,17 +3,14 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { manualClock } from '../kit/clock.ts';
-import { inMilliseconds } from '../kit/rehearsal/service.ts';
 import { ENGINES, type EngineName, emptyDatabase, keep } from '../kit/releases/database.ts';
 import { LIFE_SECONDS, liveThrough } from '../kit/releases/life.ts';
 import { COMMANDS, printedBy, SETTINGS } from '../kit/releases/recorded.ts';
-import { REHEARSAL_SETTINGS, rehearse } from '../kit/releases/rehearsed-life.ts';
 import { testService } from '../kit/service.ts';
 
 /**
- * Makes the databases of the release that is checked out, in `test/releases/VERSION/`: for each engine one of a service
- * in production and one in rehearsal, with what their clients hold and what it answered them; and its package. Needs
- * PostgreSQL.
+ * Makes the databases of the release that is checked out, in `test/releases/VERSION/`: one for each engine, with what
+ * clients hold and what the service answered them; and its package. Needs PostgreSQL.
  */
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -25,10 +22,7 @@ const digest = createHash('sha256')
   .update(readFileSync(folder + packed))
   .digest('hex');
 writeFileSync(`${folder}SHA256SUMS`, `${digest}  ${packed}\n`);
-for (const engine of ENGINES) {
-  await makeProduction(engine);
-  await makeRehearsal(engine);
-}
+for (const engine of ENGINES) await makeProduction(engine);
 
 async function makeProduction(engine: EngineName): Promise<void> {
   await using database = await emptyDatabase(engine);
@@ -41,15 +35,4 @@ async function makeProduction(engine: EngineName): Promise<void> {
   const printed: Record<string, unknown> = {};
   for (const command of COMMANDS) printed[command] = await printedBy(command, beside);
   await keep(database, { version, engine, life: 'production' }, { ...lived, printed });
-}
-
-async function makeRehearsal(engine: EngineName): Promise<void> {
-  await using database = await emptyDatabase(engine);
-  const settings = { DATABASE_URL: database.url, ...REHEARSAL_SETTINGS };
-  const clock = manualClock(Math.floor(Date.now() / 1_000));
-  const recorded = await (async () => {
-    await using service = await testService(settings, inMilliseconds(clock));
-    return await rehearse(service, { cwd: database.folder, env: settings, invocation: { time: clock } });
-  })();
-  await keep(database, { version, engine, life: 'rehearsal' }, recorded);
 }

@@ -14,11 +14,6 @@ const marked = new Marked({
       const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file));
       return html`<a href="${target}">${new Html(this.parser.parseInline(tokens))}</a>`.text;
     },
-    /** A script of a rehearsal breaks after its commas. */
-    codespan({ text }) {
-      return html`<code>${text.split(/(?<=,)/).map((part, index) => (index > 0 ? html`<wbr>${part}` : part))}</code>`
-        .text;
-    },
     tablecell({ header, align, tokens }) {
       const text = new Html(this.parser.parseInline(tokens));
       const kind = align === 'right' ? html` class="number"` : '';

@@ -28,7 +28,7 @@ export const GUIDE: Readonly<Record<string, string>> = {
   retries: 'when to retry, how long to wait (backoff), and Idempotency-Key',
   recipes: 'whole programs: import, local copy, stock, limits, and the move to production',
   browsers: 'calls from a page: CORS, preflights, and where to keep the key',
-  rehearse: 'a sandbox of failures, and a verdict on a client',
+  testing: 'a sandbox of failures, and a verdict on a client',
   versions: 'what may change within /v1, stability and sunsets',
   changelog: 'what changed for callers, and what may break them',
   deprecations: 'the operations that will be removed',

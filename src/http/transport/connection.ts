@@ -208,7 +208,7 @@ export class Connection implements Reader {
       done();
     };
     response.assignSocket(new Writable({ write }) as Socket);
-    // By the service's time, which a rehearsal turns; Node would write the machine's.
+    // By the service's time; Node would write the machine's.
     const date = new Date(this.#options.time.now().unix * 1000).toUTCString();
     exchange.answer({ ...errorAnswer(failure), headers: ['Date', date] });
   }

@@ -9,7 +9,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { openListener } from './listener.ts';
-import { BODY_BYTES_MAX, hasFragment, readBytes, readHead, readJson } from './request.ts';
+import { hasFragment, readBytes, readHead, readJson } from './request.ts';
 
 /** How a body is read, on a real socket: the answer is what was read, or the error. */
 
@@ -128,6 +128,7 @@ test('a body is strict JSON in strict UTF-8', async () => {
   }
 });
 
+const BODY_BYTES_MAX = 256 * 1024;
 const TOO_LARGE = `payload_too_large: The body is larger than ${BODY_BYTES_MAX} bytes; send less`;
 
 test('a body of 256 KiB is read, however it comes, and not one of a byte more', async () => {

@@ -11,7 +11,7 @@ const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0
 const PATH_END = /[?#]/;
 
 /** Larger bodies of JSON are refused with 413. */
-export const BODY_BYTES_MAX = 256 * 1024;
+const BODY_BYTES_MAX = 256 * 1024;
 
 /** A media type's parameter with its value, a token or quoted, or none (RFC 9110, section 5.6.6). */
 const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/;

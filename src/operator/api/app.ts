@@ -25,10 +25,10 @@ export const API_OPERATIONS: readonly ApiOperation[] = [
 
 /** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */
 export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
-  const { storage, time, recent, flushUsage, environment, additions } = options;
+  const { storage, time, recent, flushUsage, environment } = options;
   const { find, operate } = createApi({
     base: API_BASE,
-    operations: [...API_OPERATIONS, ...(additions?.operations ?? [])],
+    operations: API_OPERATIONS,
     forbid: (role, _exchange, { token }) =>
       includesRole(token.role, role) ? undefined : insufficientRole(role, token.role),
   });
@@ -41,7 +41,7 @@ export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange)
     }
     // Read from storage each time, so that a revoked one ends at once.
     const token = secret !== undefined && couldBeToken(secret) && (await storage.tokens.find(hashSecret(secret)));
-    if (!token || !isTokenUsable(token, time.machine.now().unix)) {
+    if (!token || !isTokenUsable(token, time.now().unix)) {
       const message = 'The token is not valid; check it, or issue another with `pet-catalog operators create`';
       return refusal('invalid_token', message, ['WWW-Authenticate', `${REALM}, error="invalid_token"`]);
     }

@@ -5,7 +5,7 @@ import { contractOf } from '../../http/docs/openapi.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
 import { API_OPERATIONS } from './app.ts';
-import { API_BASE, type ApiOperation } from './operation.ts';
+import { API_BASE } from './operation.ts';
 
 /** The version of the operator API, independent of the public interface's. */
 const API_VERSION = '1.0.0';
@@ -20,14 +20,13 @@ const COMMON: readonly AnyErrorCode[] = [
   'unavailable',
 ];
 
-/** Generates the contract of the operator API from its operations and those that a service adds. */
-export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): object {
-  return contractOf(operatorApi(added));
+/** Generates the contract of the operator API from its operations. */
+export function operatorOpenApiDocument(): object {
+  return contractOf(operatorApi());
 }
 
 /** The description that contract and reference give of the operator API. */
-function operatorApi(added: readonly ApiOperation[]): DescribedApi {
-  const operations = [...API_OPERATIONS, ...added];
+function operatorApi(): DescribedApi {
   return describeApi({
     info: {
       title: 'Pet Catalog Service: operator API',
@@ -36,11 +35,11 @@ function operatorApi(added: readonly ApiOperation[]): DescribedApi {
         'What operators do with keys, bans and categories, for programs. It is served on the operator listener alone, and takes tokens of `pet-catalog operators create`, no API keys. Each role may also do what those before it may: viewer, keys, admin.',
     },
     servers: [{ url: API_BASE, description: 'The operator listener that serves this document' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+    tags: [...new Set(API_OPERATIONS.map(({ tag }) => tag))].map((name) => ({
       name,
       description: `Operations on ${name}`,
     })),
-    operations,
+    operations: API_OPERATIONS,
     credential: {
       name: 'token',
       format: TOKEN_PATTERN.source,
@@ -72,8 +71,8 @@ const LISTENER = {
 };
 
 /** The reference of the operator API, as the page of an operator listener at `origin`. */
-export function operatorReference(origin: string, added: readonly ApiOperation[]): string {
-  const api = { ...operatorApi(added), heading: TITLE, baseUrl: `${origin}${API_BASE}`, basePath: API_BASE };
+export function operatorReference(origin: string): string {
+  const api = { ...operatorApi(), heading: TITLE, baseUrl: `${origin}${API_BASE}`, basePath: API_BASE };
   return layout({
     path: PATH,
     title: TITLE,

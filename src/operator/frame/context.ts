@@ -14,7 +14,6 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
-import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/session.ts';
@@ -28,13 +27,6 @@ export interface ShownSetting {
   readonly from: string;
   readonly isDefault: boolean;
   readonly about: string;
-}
-
-/** Pages of the console and operations of the API that only some services have. */
-export interface Additions {
-  readonly navigation: readonly { readonly path: string; readonly label: string }[];
-  readonly routes: readonly ConsoleRoute[];
-  readonly operations: readonly ApiOperation[];
 }
 
 export interface ConsoleOptions {
@@ -53,7 +45,6 @@ export interface ConsoleOptions {
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
   readonly examine?: (() => Promise<readonly Finding[]>) | undefined;
   readonly settings: readonly ShownSetting[];
-  readonly additions?: Additions | undefined;
   readonly environment: Environment;
   readonly version: string;
   readonly usesRedis: boolean;
@@ -70,8 +61,6 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly by: Operator;
   /** Unix seconds. */
   readonly now: number;
-  /** By the machine's time, which sessions, login links and tokens keep when the time is turned. */
-  readonly machineNow: number;
   readonly imports: Imports;
   /** The parameter of the route; empty without one. */
   readonly id: string;

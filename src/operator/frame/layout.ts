@@ -58,7 +58,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
 
 /** Renders a page for a signed-in operator. */
 export function page(context: ConsoleContext, view: View): Answer {
-  const links = [...NAVIGATION, ...(context.additions?.navigation ?? [])].map(({ path, label }) => {
+  const links = NAVIGATION.map(({ path, label }) => {
     const current = path === view.section ? html` aria-current="page"` : '';
     return html`<li><a href="/console${path}"${current}>${label}</a></li>`;
   });

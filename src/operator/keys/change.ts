@@ -80,7 +80,7 @@ async function create(context: ConsoleContext): Promise<View> {
 /**
  * The only page that shows a secret. A script changes its URL to that of the key, so a reload does not create another.
  */
-export function secretPage(
+function secretPage(
   context: ConsoleContext,
   { key, secret, title, note }: { key: ApiKey; secret: string; title: string; note?: Html },
 ): View {

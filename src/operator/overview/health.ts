@@ -42,7 +42,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 </section>`;
 }
 
-async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
+async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
   const { backupInterval, backupTime, backupBytes, backupFailures, backupRestored } = metrics;
   const metered = [backupInterval, backupTime, backupBytes, backupFailures, backupRestored];
   const [everySeconds = 0, at = 0, bytes = 0, failures = 0, restored = 0] = await valuesOf(metered);
@@ -60,7 +60,7 @@ async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise
 }
 
 /** The catalog, the database and the certificate of what they may be at most; the nearly full ones are marked. */
-async function fullness({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
+async function fullness({ metrics, now }: ConsoleContext): Promise<Html> {
   const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes, certificateExpires } = metrics;
   const [categories = 0, categoriesMax = 0] = await valuesOf([metrics.categories, metrics.categoriesMax]);
   const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
@@ -89,9 +89,9 @@ export function createExamination({ examine, time }: ConsoleOptions): ConsoleCon
       const advice = 'run `pet-catalog doctor` on the machine';
       return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
     });
-    return { at: time.machine.now().unix, findings };
+    return { at: time.now().unix, findings };
   };
-  return keptResult(work, { keptMs: FINDINGS_KEPT_MS, time: time.machine });
+  return keptResult(work, { keptMs: FINDINGS_KEPT_MS, time });
 }
 
 async function checks({ examination }: ConsoleContext): Promise<Html> {

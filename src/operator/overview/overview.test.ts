@@ -29,7 +29,7 @@ test('what a range has most of is asked of storage every five seconds at most, f
   let nowMs = 0;
   const asked: unknown[] = [];
   const storage = { usage: { most: async (query: unknown) => [asked.push(query)] } };
-  const time = { now: () => ({ unix: 1_767_268_830, steady: 0 }), machine: { steadyMs: () => nowMs } };
+  const time = { now: () => ({ unix: 1_767_268_830, steady: 0 }), steadyMs: () => nowMs };
   const most = createMost({ storage, time } as unknown as ConsoleOptions);
   const range = rangeIn(new URLSearchParams());
   const ask = () => most({ range, group: 'key', sort: 'requests' });

@@ -116,7 +116,7 @@ export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | '
       return storage.usage.most({ period: range.period, since, group, sort, limit: MOST_MAX });
     };
     const name = `${range.name} ${group} ${sort}`;
-    const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time: time.machine });
+    const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time });
     kept.set(name, latest);
     return latest();
   };

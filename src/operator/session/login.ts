@@ -25,7 +25,7 @@ export function createLogin({ sessions, time }: Pick<ConsoleContext, 'sessions' 
     checkOrigin(exchange.request);
     const { fields } = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
-    const { unix: now, steady } = time.machine.now();
+    const { unix: now, steady } = time.now();
     const { request } = exchange;
     const cookie = await openSession(sessions, { login, now, request });
     if (cookie) return { status: 303, headers: ['Location', '/console', 'Set-Cookie', cookie] };
@@ -91,8 +91,8 @@ export const sessionRoutes = [
 ];
 
 async function listSessions(context: ConsoleContext): Promise<View> {
-  const { storage, machineNow, session: own } = context;
-  const sessions = await storage.sessions.list(machineNow);
+  const { storage, now, session: own } = context;
+  const sessions = await storage.sessions.list(now);
   const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
     html`${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}`,
     html`${role}`,
@@ -112,14 +112,14 @@ ${empty('Another operator needs the console?', html`<code>pet-catalog console lo
 }
 
 async function endSession(context: ConsoleContext): Promise<Answer> {
-  const { sessions, machineNow, by, session, exchange, id } = context;
+  const { sessions, now, by, session, exchange, id } = context;
   if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
-  const wasOpen = await sessions.revoke(id, machineNow, by);
+  const wasOpen = await sessions.revoke(id, now, by);
   return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
 }
 
-async function signOut({ sessions, session, machineNow, by, exchange }: ConsoleContext): Promise<Answer> {
-  await sessions.revoke(session.id, machineNow, by);
+async function signOut({ sessions, session, now, by, exchange }: ConsoleContext): Promise<Answer> {
+  await sessions.revoke(session.id, now, by);
   return signedOut(exchange);
 }
 

@@ -37,7 +37,7 @@ export const tokenRoutes = [
   onGet('/tokens', (context) => tokensPage(context)),
   onPost('/tokens', create),
   onPost('/tokens/:id/revoke', async (context) => {
-    await revokeToken({ ...context, now: context.machineNow }, context.id);
+    await revokeToken(context, context.id);
     return seeOther('/tokens', 'token-revoked');
   }),
 ];
@@ -46,7 +46,7 @@ async function tokensPage(context: ConsoleContext, mistakes = NO_MISTAKES): Prom
   const tokens = await context.storage.tokens.list();
   const rows = tokens.map((token) => [
     foreign(token.name),
-    stateOf(token, context.machineNow),
+    stateOf(token, context.now),
     html`<code>${token.prefix}…</code>`,
     html`${token.role}`,
     moment(token.createdAt),
@@ -92,7 +92,7 @@ ${post(
 }
 
 async function create(context: ConsoleContext): Promise<View> {
-  const { form, machineNow: now } = context;
+  const { form, now } = context;
   const check = new FormCheck();
   const name = field(form, 'name');
   check.field('name', () => checkName(name, 'token'));

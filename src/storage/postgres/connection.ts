@@ -194,17 +194,6 @@ async function isHeldByOther(client: pg.Client, own: Session): Promise<boolean> 
   return rows.some(({ isOwn }) => !isOwn);
 }
 
-/** True if a service holds a claim of a database. Throws `DatabaseNotOpened`. */
-export async function isPostgresClaimed(url: string): Promise<boolean> {
-  const client = await connect(url, 'claim').catch(notOpened(url));
-  try {
-    const { rows } = await client.query(`select 1 from ${CLAIMS}`);
-    return rows.length > 0;
-  } finally {
-    await endSoon(client);
-  }
-}
-
 /** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
 function strictTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');

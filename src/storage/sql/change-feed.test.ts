@@ -138,11 +138,11 @@ test('a lower version of anything but the ids is a change of its own kind, and s
   );
   versions = new Map<Change, number>([
     ['keys', 4],
-    ['clock', 1],
+    ['restored', 1],
     ['categories', 0],
   ]);
   await look();
-  assert.deepEqual(seen, ['keys', 'clock']);
+  assert.deepEqual(seen, ['keys', 'restored']);
 });
 
 test('the versions are those of the tables, and of new categories the last id', async () => {

@@ -19,7 +19,6 @@ import {
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, type DecidedBan, enforced, type KeyBan, type PastBan } from '../../catalog/ban.ts';
-import { invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/resource.ts';
@@ -76,7 +75,6 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
 
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
     return this.transactions.change({ kind: 'keys', id: key.id }, async (trx) => {
-      if (key.environment === 'production') await refuseRehearsed(trx);
       await trx.run(insertInto('api_keys', [fromKey(key)]));
       await insertSecret(trx, key.id, secret, key.createdAt);
       const { name, plan, limits, scopes, expiresAt, owner } = key;
@@ -395,11 +393,4 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     owner: key.owner,
     epoch: key.epoch,
   });
-}
-
-/** A production service would refuse the database. */
-async function refuseRehearsed(trx: Transaction): Promise<void> {
-  const marks = await trx.all(sql`select turned_by from rehearsal`);
-  if (marks.length === 0) return;
-  throw invalid('The database was used in rehearsal and takes no key of production; set DATABASE_URL to another one');
 }

@@ -40,7 +40,6 @@ export class SqlStorage implements Storage {
   readonly audit: SqlAudit;
   readonly sessions: SqlSessions;
   readonly tokens: SqlTokens;
-  /** For the tables of rehearsal, whose statements are in its own room. */
   readonly transactions: Transactions;
   readonly #time: Time;
 
@@ -73,10 +72,9 @@ export class SqlStorage implements Storage {
     }
   }
 
-  /** The offset of the turned clock in seconds; undefined unless the database is used in rehearsal. */
-  async turnedBy(): Promise<number | undefined> {
-    const [mark] = await this.transactions.read((db) => db.all<Tables['rehearsal']>(sql`select * from rehearsal`));
-    return mark?.turned_by;
+  /** True if a release up to 0.2.0 used the database in rehearsal. */
+  async wasRehearsed(): Promise<boolean> {
+    return (await this.transactions.read((db) => db.all(sql`select turned_by from rehearsal`))).length > 0;
   }
 
   async fullness(): Promise<Fullness> {

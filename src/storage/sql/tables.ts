@@ -142,43 +142,6 @@ export interface Tables {
     ends_at: number;
     last_seen_at: number;
   };
-  /** One row in a database that was used in rehearsal, none in any other: by it `serve` knows one. */
-  rehearsal: {
-    turned_by: number;
-    /** The machine's time of the latest turn. */
-    turned_at: number;
-    /** The `turned_by` that the running service took, or the latest one that ran. */
-    taken_by: number;
-  };
-  rehearsed_keys: {
-    key_id: string;
-    script: string;
-    position: number;
-    /** Until when a step that limits holds, in Unix milliseconds; null without one. */
-    holds_until_ms: number | null;
-  };
-  /** Requests with such a key, in the order of their arrival; `src/rehearsal/verdict/note.ts` says what. 1 is true. */
-  rehearsal_notes: {
-    key_id: string;
-    number: number;
-    at_ms: number;
-    answered_at_ms: number;
-    method: string;
-    route: string;
-    target_digest: string;
-    body_digest: string | null;
-    idempotency_digest: string | null;
-    step: string | null;
-    is_early: number;
-    status: number | null;
-    /** In whole seconds, rounded up: what 0.1.0 reads. */
-    retry_after: number | null;
-    retry_after_ms: number | null;
-    is_delivered: number;
-    is_done: number;
-    has_created: number;
-    turned_by: number;
-  };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };
 }

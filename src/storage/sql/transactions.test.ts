@@ -97,34 +97,6 @@ test('work that finds a lock is tried again every ten milliseconds for 0.9 s, th
   }
 });
 
-test('turning the time lengthens no duration and ends no wait for a lock', async () => {
-  const virtual = new VirtualTime(0);
-  const machine = virtual.process();
-  let turnedMs = 0;
-  const time = { ...machine, machine, steadyMs: () => machine.steadyMs() + turnedMs };
-  const durationsMs: number[] = [];
-  const sqlite = await openEngine({ engine: 'sqlite', file: ':memory:' });
-  const engine: Engine = { ...sqlite, classify: (error) => (error instanceof DatabaseError ? 'busy' : undefined) };
-  await using transactions = new Transactions(engine, time, {
-    rowDamaged: () => {},
-    storageRead: (durationMs) => durationsMs.push(durationMs),
-    batchStored: ({ durationMs }) => durationsMs.push(durationMs),
-  });
-  let isLocked = true;
-  const turn = async () => {
-    turnedMs += 86_400_000;
-    if (isLocked) throw new DatabaseError('busy');
-    return 'done';
-  };
-  const read = transactions.read(turn);
-  await virtual.pass(15);
-  isLocked = false;
-  await virtual.pass(5);
-  assert.equal(await read, 'done');
-  assert.equal(await transactions.batch(turn), 'done');
-  assert.deepEqual(durationsMs, [20, 0]);
-});
-
 test('a failure says whether anything may have been stored', async () => {
   await using bench = await openBench();
   const { fail, heard, transactions } = bench;

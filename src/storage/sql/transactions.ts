@@ -52,8 +52,7 @@ export class Transactions {
 
   constructor(engine: Engine, time: Time, events?: StorageEvents) {
     this.engine = engine;
-    // What is measured here is work and waits of the machine, however far the time of a rehearsal is turned.
-    this.#time = time.machine;
+    this.#time = time;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../client/src/pet-catalog.ts';
-import type { Time, Timer } from '../../../src/stdx/time.ts';
 import type { ManualClock } from '../clock.ts';
 
 /** Turns of the event loop without a request in flight, after which nothing but a wait is left to happen. */
@@ -12,8 +11,6 @@ export interface VirtualTime {
   readonly clock: Clock;
   /** For the option `fetch` of a client: the time stands still while a request is under way. */
   readonly fetch: typeof fetch;
-  /** Milliseconds and waits of the service itself while a request is under way. */
-  readonly waits: Pick<Time, 'steadyMs' | 'unixMs' | 'setTimeout'>;
   /** Milliseconds since it began. */
   elapsedMs(): number;
   /** Lets time pass until the work is done. */
@@ -30,8 +27,6 @@ export function virtualTime(serviceClock: ManualClock): VirtualTime {
   const start = serviceClock.now().unix * 1_000;
   let now = start;
   let inFlight = 0;
-  /** Requests that wait in the service for the time to pass; their clients may have left. */
-  let waiting = 0;
   const sleepers = new Set<Sleeper>();
 
   const sleep = (ms: number, signal: AbortSignal) =>
@@ -49,23 +44,6 @@ export function virtualTime(serviceClock: ManualClock): VirtualTime {
         reject(signal.reason);
       });
     });
-
-  const serviceTimer = (run: () => void, ms: number): Timer => {
-    const stop = () => {
-      if (sleepers.delete(sleeper)) waiting -= 1;
-    };
-    const sleeper = {
-      until: now + ms,
-      wake() {
-        stop();
-        run();
-      },
-    };
-    sleepers.add(sleeper);
-    waiting += 1;
-    const timer: Timer = { unref: () => timer, [Symbol.dispose]: stop };
-    return timer;
-  };
 
   const advance = () => {
     const next = [...sleepers].sort((one, other) => one.until - other.until)[0];
@@ -88,7 +66,6 @@ export function virtualTime(serviceClock: ManualClock): VirtualTime {
         inFlight -= 1;
       }
     },
-    waits: { steadyMs: () => now, unixMs: () => now, setTimeout: serviceTimer },
     elapsedMs: () => now - start,
     async run(work) {
       let isDone = false;
@@ -98,7 +75,7 @@ export function virtualTime(serviceClock: ManualClock): VirtualTime {
       finished.catch(() => {});
       for (let quiet = 0; !isDone; ) {
         await nextTurn();
-        quiet = inFlight <= waiting ? quiet + 1 : 0;
+        quiet = inFlight === 0 ? quiet + 1 : 0;
         if (quiet < QUIET_TURNS) continue;
         quiet = 0;
         advance();

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { temporaryFolder, untilTrue } from '../../test/kit/fixtures.ts';
+import { Mistake } from '../mistake.ts';
+import { runToEnd } from './command.ts';
+
+const FOREVER = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
+const usual = { env: process.env, timeoutMs: 60_000, stop: new AbortController().signal };
+
+test('a command that begins after an interrupt is ended at once', async () => {
+  const ended = await runToEnd(FOREVER, { ...usual, stop: AbortSignal.abort(130) });
+  assert.deepEqual(ended, { exit: null, timedOut: false });
+});
+
+test('a command ends with its own exit code, or in vain with the time that it has', async () => {
+  assert.deepEqual(await runToEnd(['sh', '-c', 'exit $CODE'], { ...usual, env: { ...process.env, CODE: '3' } }), {
+    exit: 3,
+    timedOut: false,
+  });
+  assert.deepEqual(await runToEnd(FOREVER, { ...usual, timeoutMs: 20 }), { exit: null, timedOut: true });
+  const none = new Mistake('The command no-such could not be started: spawn no-such ENOENT');
+  await assert.rejects(runToEnd(['no-such', 'x'], usual), none);
+});
+
+test('a command that is interrupted may end by itself', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'begun');
+  const stop = new AbortController();
+  const ended = runToEnd(['sh', '-c', 'trap "exit 7" TERM; echo > $0; sleep 1000 & wait', file], {
+    ...usual,
+    stop: stop.signal,
+  });
+  await untilTrue(() => existsSync(file));
+  stop.abort(143);
+  assert.deepEqual(await ended, { exit: 7, timedOut: false });
+});
+
+test('a command that is asked to stop is killed after two seconds, and none once it has ended', async (t) => {
+  using folder = temporaryFolder();
+  const kill = t.mock.method(process, 'kill');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [trap, exit, killsInTime] of [
+    ['', null, 1],
+    ['exit 7', 7, 0],
+  ] as const) {
+    const file = join(folder.path, `${exit}`);
+    const stop = new AbortController();
+    const script = `trap '${trap}' TERM; echo > $0; sleep 30 & wait; sleep 30`;
+    const ended = runToEnd(['sh', '-c', script, file], { ...usual, stop: stop.signal });
+    do await nextTurn();
+    while (!existsSync(file));
+    kill.mock.resetCalls();
+    stop.abort(143);
+    t.mock.timers.tick(1_999);
+    assert.deepEqual(
+      kill.mock.calls.map((call) => call.arguments[1]),
+      ['SIGTERM'],
+    );
+    if (killsInTime > 0) t.mock.timers.tick(1);
+    assert.equal(kill.mock.callCount(), 1 + killsInTime);
+    assert.equal((await ended).exit, exit);
+    const atEnd = kill.mock.callCount();
+    assert.equal(atEnd, 2 + killsInTime);
+    t.mock.timers.tick(60_000);
+    assert.equal(kill.mock.callCount(), atEnd);
+  }
+  const stop = new AbortController();
+  await runToEnd(['true'], { ...usual, stop: stop.signal });
+  kill.mock.resetCalls();
+  stop.abort(143);
+  assert.equal(kill.mock.callCount(), 0);
+});

@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, test } from 'node:test';
+import { judgeMake, LIMITED_KEY, type Make } from '../../test/server/stranger.ts';
+import { unknownKeyLike } from './probes.ts';
+import { NoServer, type RefereeOptions, selected } from './referee.ts';
+
+/** The verdicts, each with what was seen or why it was not judged. */
+async function verdictsOf(make: Make, options: Partial<RefereeOptions>): Promise<readonly string[]> {
+  const { report, failure } = await judgeMake(make, options);
+  const verdicts = report.rules.map(({ id, verdict, seen, reason }) => `${id} ${verdict}: ${seen ?? reason}`);
+  return failure === undefined ? verdicts : [...verdicts, failure];
+}
+
+test('every key is masked wherever it stands, and a command names the one that was sent', async () => {
+  // Each contains the next, and must not be masked in part.
+  const keys = { key: 'aaa', limitedKey: 'aaa-b', otherEnvironmentKey: 'aaa-c' };
+  const all = Object.values(keys).join('|');
+  const make: Make = {
+    knows: () => true,
+    changes: (made) => Object.assign(made, { status: 201, body: all, headers: { 'x-keys': all } }),
+  };
+  const only = ['list.200-array', 'limits.429-over-limit', 'auth.other-environment'];
+  const { report } = await judgeMake(make, { ...keys, only, level: 'ours' });
+  assert.deepEqual(
+    report.rules.map(({ id, exchanges }) => [id, exchanges.at(-1)?.curl.match(/Bearer (\S+)/)?.[1]]),
+    [
+      ['list.200-array', `'"$KEY"''`],
+      ['auth.other-environment', `'"$OTHER_ENVIRONMENT_KEY"''`],
+      ['limits.429-over-limit', `'"$LIMITED_KEY"''`],
+    ],
+  );
+  for (const { exchanges } of report.rules) {
+    const { request, response } = exchanges.at(-1) ?? {};
+    assert.equal(request, 'GET /categories\nauthorization: Bearer ***');
+    assert.match(`${response}`, /\nx-keys: (\*{3}\|){2}\*{3}\n(.*\n)*(\*{3}\|){2}\*{3}$/);
+  }
+  assert.ok(!JSON.stringify(report).includes('aaa'));
+});
+
+test('a rule that an answer has broken sends nothing more, as that could create', async () => {
+  for (const [rule, first] of [
+    ['create.400-empty-name', ''],
+    ['create.400-control-characters', 'conformance-\u0000'],
+  ] as const) {
+    const names: unknown[] = [];
+    const validates = (body: string) => names.push(JSON.parse(body).name) > 0;
+    const [verdict] = await verdictsOf({ validates }, { only: [rule], level: 'ours' });
+    assert.deepEqual([verdict, names], [`${rule} failed: the status is 201, not 400`, [first]]);
+  }
+});
+
+test('a key that is nearly right is masked, and one that is like it has its prefix only', async () => {
+  const key = 'petcat_live_ABCDEF_GHIJ_K';
+  for (const [near, word] of [
+    [key.slice(0, -1), `\${KEY%?}`],
+    ['petcat_live_xBCDEF_GHIJ_K', `\${KEY:0:12}x\${KEY:13}`],
+  ] as const) {
+    const knows: Make['knows'] = (sent) => sent === `Bearer ${key}` || sent === `Bearer ${near}`;
+    const { report } = await judgeMake({ knows }, { key, only: ['auth.401-invalid'] });
+    const [exchange] = report.rules[0]?.exchanges ?? [];
+    assert.match(exchange?.request ?? '', /^authorization: Bearer \*{3}$/m);
+    const command = exchange?.curl ?? '';
+    assert.ok(command.includes(`-H 'authorization: Bearer '"${word}"''`), command);
+    const repeated = execFileSync('bash', ['-c', command.replace('curl', 'echo')], {
+      env: { ...process.env, KEY: key },
+    });
+    assert.match(`${repeated}`, new RegExp(`authorization: Bearer ${near} `));
+  }
+  assert.equal(unknownKeyLike(key), 'petcat_live_unknownunknow');
+});
+
+test('a rule is skipped for what it needs', async () => {
+  const only = ['auth.other-environment', 'limits.plan', 'limits.per-key', 'bans.end', 'limits.retry-after-suffices'];
+  const [other, noKey] = ['auth.other-environment skipped: no --other-environment-key', 'skipped: no --limited-key'];
+  const nothing = 'nothing could be judged';
+  const limits = ['limits.plan', 'limits.per-key', 'limits.retry-after-suffices', 'bans.end'];
+  assert.deepEqual(await verdictsOf({}, { only, limitedKey: undefined }), [
+    other,
+    ...limits.map((id) => `${id} ${noKey}`),
+    nothing,
+  ]);
+  assert.deepEqual(await verdictsOf({}, { only }), [
+    other,
+    'limits.plan skipped: no --plan',
+    'limits.per-key passed: null',
+    'limits.retry-after-suffices skipped: Retry-After of the limited key lasts for 58 s; --full waits',
+    'bans.end skipped: it waits for a window; --full judges it',
+  ]);
+});
+
+test('a judgement has 26 s, with --full 1,200', async () => {
+  for (const [isFull, seconds, hint] of [
+    [false, 26, '; --full has more'],
+    [true, 1_200, ''],
+  ] as const) {
+    const refusing = (retryAfter: number): Make => ({
+      changes: (made) => Object.assign(made, { status: 429, headers: { 'retry-after': retryAfter } }),
+    });
+    const reasonAfter = async (retryAfter: number) =>
+      (await verdictsOf(refusing(retryAfter), { only: ['list.200-array'], isFull }))[0];
+    assert.equal(await reasonAfter(seconds), `list.200-array skipped: the time is over${hint}`);
+    assert.match((await reasonAfter(seconds + 1)) ?? '', new RegExp(`over its limit for ${seconds + 1} s`));
+  }
+});
+
+test('an id in the answer to a create that is no success is not judged', async () => {
+  for (const [status, why] of [
+    [299, 'passed: null'],
+    [300, 'skipped: a create was answered with 300 and no category'],
+  ] as const) {
+    const make: Make = { changes: (made) => Object.assign(made, made.status === 201 && { status }) };
+    assert.equal((await verdictsOf(make, { only: ['create.id-integer'] }))[0], `create.id-integer ${why}`);
+  }
+});
+
+test('rules are selected by level, by name even of another level, and never against --skip', () => {
+  const ids = (options: Parameters<typeof selected>[0]) => selected(options).map(({ id }) => id);
+  const [plan, own] = ['limits.plan', 'errors.404'];
+  assert.deepEqual(ids({ level: 'published', only: [own, plan, 'list.200-array'], skip: ['list.200-array'] }), [
+    own,
+    plan,
+  ]);
+  const [published, ours] = [ids({ level: 'published' }), ids({ level: 'ours' })];
+  assert.deepEqual([published.includes(own), ours.includes(own)], [false, true]);
+  assert.deepEqual([published.includes(plan), ours.includes(plan)], [false, false]);
+  assert.deepEqual(ids({ level: 'published', planLimits: [1] }).length, published.length + 1);
+  assert.deepEqual(
+    ids({ level: 'ours', planLimits: [1] }).filter((id) => !ours.includes(id) || id === 'limits.free-plan'),
+    [plan],
+    'one of the two rules on the plan, neither of which is left open then',
+  );
+  assert.equal(ids({ level: 'ours', planLimits: [] }).length, ours.length + 1);
+  assert.deepEqual(ids({ level: 'published', skip: ['list.200-array'] }), published.slice(1));
+});
+
+test('published rules are judged first, then what a limited key shows, then ours, waits and what looks back', async () => {
+  const judged: string[] = [];
+  const order = ['list.200-array', 'limits.429-over-limit', 'limits.free-plan', 'errors.404'];
+  order.push('limits.retry-after-suffices', 'limits.window-opens-again', 'limits.reset-unix-time');
+  const { report } = await judgeMake(
+    {},
+    { only: order.toReversed(), isFull: true, onVerdict: ({ id }) => judged.push(id) },
+  );
+  assert.deepEqual(judged, order);
+  assert.notDeepEqual(
+    report.rules.map(({ id }) => id),
+    order,
+  );
+  assert.deepEqual([report.passed, report.durationMs], [7, 60_000]);
+});
+
+describe('no server can be judged that', () => {
+  const first = (answer: (requests: number) => [status: number, location?: string | undefined] | undefined): Make => ({
+    instead({ state: { requests } }, response) {
+      const made = answer(requests);
+      if (!made) response.socket?.destroy();
+      else response.writeHead(made[0], made[1] ? { location: made[1] } : {}).end();
+      return true;
+    },
+  });
+  const judged = (make: Make) =>
+    verdictsOf(make, { only: ['list.200-array'] }).catch((error: Error) => {
+      assert.ok(error instanceof NoServer, `${error}`);
+      return error.message.replaceAll(/http:\S+\/v1/g, 'URL');
+    });
+
+  test('redirects, whichever way', async () => {
+    for (const status of [301, 302, 303, 305, 307, 308]) {
+      const said = await judged(first(() => [status, '/else\u009b']));
+      assert.equal(said, 'URL redirects to /else ; give the address that answers', `${status}`);
+    }
+    for (const [status, location] of [
+      [300, '/else'],
+      [304, '/else'],
+      [309, '/else'],
+      [201, '/else'],
+      [302, undefined],
+    ] as const) {
+      const seen = [`list.200-array failed: the status is ${status}, not 200`];
+      assert.deepEqual(await judged(first(() => [status, location])), seen);
+    }
+  });
+
+  test('hangs up five times in a row', async () => {
+    const seen = ['list.200-array failed: the status is 404, not 200'];
+    assert.deepEqual(await judged(first((requests) => (requests < 5 ? undefined : [404]))), seen);
+    assert.equal(
+      await judged(first((requests) => (requests < 6 ? undefined : [404]))),
+      'Nothing that speaks HTTP answers at URL: no answer: socket hang up',
+    );
+  });
+});
+
+test('a fault of the transport fails one rule, and is the reason why others are not judged', async () => {
+  const silent: Make = {
+    instead({ body }, response) {
+      if (!body.startsWith('{"name":null')) return false;
+      response.socket?.destroy();
+      return true;
+    },
+  };
+  const fault = 'no answer: socket hang up, to POST /categories';
+  assert.deepEqual(
+    await verdictsOf(silent, { only: ['create.400-invalid-values', 'errors.shape', 'auth.401-missing'] }),
+    [
+      `create.400-invalid-values failed: ${fault}`,
+      'auth.401-missing passed: null',
+      `errors.shape skipped: ${fault}; it is the failure of create.400-invalid-values`,
+    ],
+  );
+});
+
+test('a fault after which the key is over its limit is not judged, and the server is not gone', async () => {
+  const make: Make = {
+    instead({ body, state }, response) {
+      if (!body.startsWith('{"name":null')) return false;
+      state.memory.failed = 1;
+      response.socket?.destroy();
+      return true;
+    },
+    changes(made, { state }) {
+      if (state.memory.failed) Object.assign(made, { status: 429, headers: { 'retry-after': 1_000 } });
+    },
+  };
+  assert.deepEqual(await verdictsOf(make, { only: ['list.200-array', 'create.400-invalid-values'] }), [
+    'list.200-array passed: null',
+    'create.400-invalid-values skipped: the key is over its limit for 1000 s; --full waits',
+  ]);
+});
+
+test('after a server went away, only what looks back is judged', async () => {
+  let last = 0;
+  const leaving: Make = {
+    instead({ state: { requests } }, response) {
+      last = requests;
+      if (requests < 5) return false;
+      response.socket?.destroy();
+      return true;
+    },
+  };
+  const gone = 'the server no longer answers: no answer: socket hang up';
+  assert.deepEqual(
+    await verdictsOf(leaving, { only: ['list.200-array', 'auth.401-missing', 'limits.reset-unix-time'] }),
+    ['list.200-array passed: null', `auth.401-missing skipped: ${gone}`, 'limits.reset-unix-time passed: null', gone],
+  );
+  // Four answers, five tries and one on another connection, and five to see whether it is still there.
+  assert.equal(last, 15);
+});
+
+test('a failure of the referee itself names the rule, and the others are judged', async () => {
+  const pace = { now: () => 0, wait: () => Promise.reject(new Error('no\x07 clock')) };
+  const failure = 'the referee failed at limits.429-error: Error: no  clock';
+  assert.deepEqual(await verdictsOf({}, { pace, only: ['limits.429-error', 'list.200-array'] }), [
+    'list.200-array passed: null',
+    `limits.429-error skipped: ${failure}`,
+    failure,
+  ]);
+});
+
+test('a plan is kept by its minute or by its day, and a limited key has 300 requests at most', async () => {
+  const planOf = (limit: number, planLimits: readonly number[]) =>
+    verdictsOf({ limit }, { planLimits, only: ['limits.plan'] });
+  for (const limit of [60, 1_000]) assert.deepEqual(await planOf(limit, [60, 1_000]), ['limits.plan passed: null']);
+  for (const limit of [59, 61, 999, 1_001]) {
+    assert.deepEqual(await planOf(limit, [60, 1_000]), [`limits.plan failed: Limit is ${limit}, not 60 or 1000`]);
+  }
+  const only = ['limits.429-over-limit'];
+  assert.deepEqual(await verdictsOf({ limit: 300 }, { only }), ['limits.429-over-limit passed: null']);
+  // The other rules spend it as well.
+  const both = [...only, 'create.201-new-id'];
+  assert.deepEqual(await verdictsOf({}, { key: LIMITED_KEY, only: both }), [
+    'create.201-new-id passed: null',
+    'limits.429-over-limit passed: null',
+  ]);
+  const large = 'limits.429-over-limit skipped: the limited key has 301 requests; give one of the free plan';
+  assert.deepEqual(await verdictsOf({ limit: 301 }, { only }), [large, 'nothing could be judged']);
+});
+
+test('a limited key that cannot be used is a reason to skip', async () => {
+  const only = ['limits.429-over-limit'];
+  const changed = (status: number, retryAfter?: number): Make => ({
+    changes: (made, { key }) => {
+      if (key !== LIMITED_KEY) return;
+      made.status = status;
+      if (retryAfter !== undefined) made.headers['retry-after'] = retryAfter;
+    },
+  });
+  for (const [make, why] of [
+    [changed(403), 'the limited key is answered with 403'],
+    [changed(429, 5), 'the limited key is spent; give a fresh one'],
+    [changed(503), 'the server fails again and again'],
+  ] as const) {
+    assert.equal((await verdictsOf(make, { only }))[0], `limits.429-over-limit skipped: ${why}`);
+  }
+});
+
+test('a limited key is spent by groups of 16 at most, in the time that is left, or in 25 s', async () => {
+  const only = ['limits.429-over-limit'];
+  for (const [isFull, latencySeconds, why] of [
+    [false, 2.25, 'the time is over; --full has more'],
+    [false, 2.3, '60 requests take too long at 2.3 s for each answer; --full waits'],
+    [true, 3.3, null],
+    [true, 6.6, 'the window of the limited key ended twice meanwhile'],
+    [true, 6.7, '60 requests take too long at 6.7 s for each answer'],
+  ] as const) {
+    const [verdict] = await verdictsOf({ latencySeconds }, { only, isFull });
+    assert.equal(verdict, `limits.429-over-limit ${why === null ? 'passed' : 'skipped'}: ${why}`);
+  }
+});
+
+test('a last token for which no request at once was answered is not judged', async () => {
+  const make: Make = {
+    instead({ key, request }, response) {
+      if (key !== LIMITED_KEY || request.headers.connection !== 'close') return false;
+      response.socket?.destroy();
+      return true;
+    },
+  };
+  assert.deepEqual(await verdictsOf(make, { only: ['limits.last-token', 'limits.429-over-limit'] }), [
+    'limits.429-over-limit passed: null',
+    'limits.last-token skipped: the requests at once got no answers',
+  ]);
+});

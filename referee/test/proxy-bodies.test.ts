@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { openRaw } from '../../test/kit/edge/raw.ts';
+import { openProxy } from '../src/proxy/proxy.ts';
+import { headOf, json, played, steps, upstreamOf } from './kit/upstream.ts';
+
+/** What a proxy does with bodies that are large, late or not waited for. */
+
+test('requests are the same by path, query and body, and a POST that succeeds has created something', async () => {
+  let moved = 0;
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    await text(incoming);
+    if (incoming.url === '/moved') moved += 1;
+    if (incoming.url === '/moved') response.writeHead(303).end(`${moved}`);
+    else json(response, {});
+  });
+  const redirected = await played({ upstream: upstream.url, script: 'ok' }, async (url) => {
+    const init: RequestInit = { method: 'POST', redirect: 'manual', headers: { 'idempotency-key': 'k' } };
+    for (let call = 0; call < 2; call += 1) await (await fetch(`${url}/moved`, init)).text();
+  });
+  assert.deepEqual([redirected.requests.some(({ hasCreated }) => hasCreated), redirected.remarks], [false, []]);
+  const report = await played({ upstream: upstream.url, script: 'ok' }, async (url) => {
+    for (const target of ['/a', '/a?b', '/a?b']) await fetch(url + target);
+    for (const body of ['one', 'two', 'two']) await fetch(url, { method: 'POST', body });
+  });
+  const placeIn = <T>(items: readonly T[]) => items.map((item) => items.indexOf(item));
+  assert.deepEqual(placeIn(report.requests.map(({ target }) => target)), [0, 1, 1, 3, 3, 3]);
+  assert.deepEqual(placeIn(report.requests.map(({ body }) => body)), [0, 0, 0, 3, 4, 4]);
+  assert.deepEqual(
+    report.requests.map(({ hasCreated }) => hasCreated),
+    [false, false, false, true, true, true],
+  );
+});
+
+test('a client that leaves is not answered, and the upstream is left too', async () => {
+  const left = Promise.withResolvers<void>();
+  let asked = Promise.withResolvers<void>();
+  await using upstream = await upstreamOf((incoming, response) => {
+    asked.resolve();
+    if (incoming.url === '/slow') json(response, {});
+    else incoming.socket.once('close', () => left.resolve());
+  });
+  const report = await played({ upstream: upstream.url, script: 'ok,slow:60' }, async (url) => {
+    for (const path of ['/never', '/slow']) {
+      const leaving = new AbortController();
+      const sent = fetch(url + path, { signal: leaving.signal });
+      await asked.promise;
+      asked = Promise.withResolvers();
+      leaving.abort();
+      await assert.rejects(sent);
+    }
+    await left.promise;
+  });
+  assert.deepEqual([steps(report), report.failure], [['ok null false', 'slow:60 null false'], undefined]);
+});
+
+test('an answer before the end of its request ends the connection, and a refusal takes the body that waits', async () => {
+  await using upstream = await upstreamOf((_, response) =>
+    response.writeHead(413, { 'content-length': '2' }).end('{}'),
+  );
+  await using proxy = await openProxy({ upstream: upstream.url, script: 'ok,error' });
+  await using raw = await openRaw(proxy.url);
+  await raw.send(`${headOf('POST / HTTP/1.1', 'Content-Length: 10')}half `);
+  assert.equal((await raw.answer()).headers.get('connection'), 'close');
+  const waiting = request(proxy.url, { method: 'POST', headers: { expect: '100-continue', 'content-length': '4' } });
+  waiting.once('continue', () => waiting.end('body'));
+  const [answer] = (await once(waiting, 'response')) as [IncomingMessage];
+  assert.equal(answer.statusCode, 500);
+  answer.resume();
+  const { requests } = await proxy.end();
+  assert.equal(requests[1]?.body?.length, 22);
+});
+
+test('of a JSON text 4 MiB are greased, and no more, which Node.js warns of nothing about', async (t) => {
+  const warned = t.mock.fn();
+  process.on('warning', warned);
+  t.after(() => process.off('warning', warned));
+  const sizes = [4 * 1024 * 1024, 4 * 1024 * 1024 + 1];
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    await text(incoming);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end('{"a":1}'.padEnd(sizes.shift() ?? 0));
+  });
+  const report = await played({ upstream: upstream.url, script: 'grease*2' }, async (url) => {
+    const init = { method: 'POST', body: Buffer.alloc(4 * 1024 * 1024) };
+    for (const isGreased of [true, false])
+      assert.equal((await (await fetch(url, init)).text()).includes('grease'), isGreased);
+  });
+  assert.deepEqual([report.reached, warned.mock.callCount()], [1, 0]);
+});
+
+test('a cut answer has the first half of its body, and none comes of a body of one byte', async () => {
+  for (const [body, received, step] of [
+    ['hello world', /\r\n\r\nhello$/, 'cut 200 false'],
+    ['!', /^$/, 'cut null false'],
+  ] as const) {
+    await using upstream = await upstreamOf((_, response) => {
+      response.writeHead(200, { 'content-length': `${body.length}` }).end(body);
+    });
+    const report = await played({ upstream: upstream.url, script: 'cut' }, async (url) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.match(await text(socket), received);
+    });
+    assert.deepEqual(steps(report), [step]);
+  }
+});
