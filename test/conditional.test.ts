@@ -204,7 +204,10 @@ describe('If-Match', () => {
         [`"x", ${tag}`, 200],
         ['*', 200],
         [' * ', 200],
-        [`W/${await tagOf(path)}`, 412],
+        [`W/${tag}`, 200],
+        ...['-gzip', ';gzip', '--gzip'].map((coding) => [`${tag.slice(0, -1)}${coding}"`, 200] as const),
+        ['W/"x"', 412],
+        ['"x-gzip"', 412],
         ['"x"', 412],
         ['', 412],
         [tag.slice(1, -1), 412],
@@ -222,10 +225,8 @@ describe('If-Match', () => {
         `If-Match is ${tag}, but the ETag is now ${now}; get the resource again, then decide anew`,
       ]);
       assert.equal(await (await send('GET', path)).text(), before, 'nothing is changed');
-      for (const spoilt of [now.slice(1, -1), `W/${now}`]) {
-        const [, , message] = await failure(send('PATCH', path, spoilt, other));
-        assert.match(message, /; send it as it came, quotes included and without W\/$/);
-      }
+      const [, , message] = await failure(send('PATCH', path, now.slice(1, -1), other));
+      assert.match(message, /; send it as it came, quotes included$/);
       assert.equal((await send('PATCH', path, now, other)).status, 200);
       assert.equal((await failure(send('PATCH', path.replace('1', '999'), '"x"', other)))[0], 404);
       assert.equal((await failure(send('PATCH', path, '"x"', {})))[1], 'validation_failed');

@@ -28,7 +28,8 @@ suite('the Caddyfile', { skip }, () => {
     const body = JSON.stringify({ name: 'Dog', description: 'x'.repeat(1_900) });
     assert.equal((await call(caddy.url, '/v1/categories', { method: 'POST', headers, body })).status, 201);
     const list = await get('/v1/categories');
-    assert.deepEqual([list.status, list.headers['content-encoding']], [200, 'gzip']);
+    assert.deepEqual([list.status, list.headers['content-encoding']], [200, undefined]);
+    assert.match(list.headers.etag ?? '', /^"[\w-]{22}"$/);
     assert.equal((await get('/v1/categories', { 'if-none-match': list.headers.etag })).status, 304);
 
     await service[Symbol.asyncDispose]();

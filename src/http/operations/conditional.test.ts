@@ -27,6 +27,17 @@ test('a validator is current if one of those sent is the same, weak or not', () 
     ['W/W/"a"', false],
     ['"W/a"', false],
     ['"a', false],
+    ['"a-gzip"', true],
+    ['"a;gzip"', true],
+    ['"a--gzip"', true],
+    ['W/"a-gzip"', true],
+    ['"a-zstd"', true],
+    ['"b", "a-br"', true],
+    ['"b-gzip"', false],
+    ['"a-gzip', false],
+    ['"agzip"', false],
+    ['"a-gzip-gzip"', false],
+    ['"a-gzi"', false],
   ] as const) {
     assert.equal(isCurrent(sent, '"a"'), expected, `${sent}`);
   }

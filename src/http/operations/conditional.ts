@@ -7,6 +7,8 @@ import { quote, shortened } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
+/** Added by Apache, Caddy and Jetty to the tag of an answer that they compress; nginx puts `W/` before it. */
+const CODED_SUFFIX = /(?:--?|;)(?:gzip|br|zstd|deflate)"$/;
 /** Printable ASCII. The IETF draft quotes the key, most clients do not; `"k"` and `k` are the same key. */
 export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 
@@ -76,32 +78,36 @@ export function onceIdOf({ request, path, bodyBytes }: Exchange, keyId: string):
   return { keyId, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
-/** `If-Match` as a precondition, compared strongly (RFC 9110, section 13.1.1); undefined without the header. */
+/**
+ * `If-Match` as a precondition (RFC 9110, section 13.1.1), which also takes a tag that a proxy changed when it
+ * compressed the answer; undefined without the header.
+ */
 export function preconditionOf({ request }: Exchange): Precondition<object> | undefined {
   const ifMatch = request.headers['if-match'];
   if (ifMatch === undefined || ifMatch === '*') return undefined;
-  const wanted = ifMatch.split(',').map((tag) => tag.trim());
   return (present) => {
     const etag = etagOf(JSON.stringify(present));
-    if (wanted.includes(etag)) return;
-    throw new CatalogError(
-      'precondition_failed',
-      `If-Match is ${shortened(ifMatch)}, but the ETag is now ${etag}; ${adviceOn(wanted, etag)}`,
-    );
+    if (names(ifMatch, etag)) return;
+    // A tag without its quotes never matches, however often it is read again.
+    const isUnquoted = ifMatch.split(',').some((tag) => `"${tag.trim()}"` === etag);
+    const advice = isUnquoted ? 'send it as it came, quotes included' : 'get the resource again, then decide anew';
+    const message = `If-Match is ${shortened(ifMatch)}, but the ETag is now ${etag}; ${advice}`;
+    throw new CatalogError('precondition_failed', message);
   };
 }
 
-/** A tag that lost its quotes, or became weak on its way, never matches, however often it is read again. */
-function adviceOn(wanted: readonly string[], etag: string): string {
-  const isMeant = wanted.some((tag) => `"${tag.replace(/^W\//, '').replaceAll('"', '')}"` === etag);
-  return isMeant ? 'send it as it came, quotes included and without W/' : 'get the resource again, then decide anew';
-}
-
-/** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */
+/** True if `If-None-Match` names a strong validator; compared weakly (RFC 9110, section 13.1.2). */
 export function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+  return ifNoneMatch.trim() === '*' || names(ifNoneMatch, etag);
+}
+
+/** True if one of the tags in a header is the validator, or was before a proxy compressed the answer. */
+function names(tags: string, etag: string): boolean {
+  return tags.split(',').some((sent) => {
+    const strong = sent.trim().replace(/^W\//, '');
+    return strong === etag || strong.replace(CODED_SUFFIX, '"') === etag;
+  });
 }
 
 /** The strong validator of a body, and of headers that belong to it. */
