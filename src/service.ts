@@ -7,7 +7,7 @@ import { follow } from './follow.ts';
 import { createApp, limitHeaders } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { watchDescriptors } from './http/descriptors.ts';
-import { discoveryPages } from './http/docs/docs.ts';
+import { discoveryPages, prefixOf } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
 import { OPERATIONS } from './http/operations.ts';
 import type { Context, Serve } from './http/transport/exchange.ts';
@@ -176,6 +176,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
     events,
     corsOrigins: config.corsOrigins,
+    prefix: prefixOf(named(config)[config.environment] ?? ''),
   });
   const recent = new RecentRequests();
   const recorded = withRecords(events, { usage, recent, time });
@@ -271,14 +272,18 @@ function withRecords(events: Events, into: { usage: UsageRecorder; recent: Recen
   };
 }
 
+function named({ productionBaseUrl, stagingBaseUrl }: Config) {
+  return { production: productionBaseUrl, staging: stagingBaseUrl };
+}
+
 /** This environment's address as configured, else that of this listener; the other one's only as configured. */
 function discoveryOptions(config: Config, url: string, time: Time): Parameters<typeof discoveryPages>[0] {
   const { environment, securityContact, banAfterRefusals } = config;
-  const named = { production: config.productionBaseUrl, staging: config.stagingBaseUrl };
-  const baseUrl = named[environment] ?? url;
+  const { production, staging } = named(config);
+  const baseUrl = named(config)[environment] ?? url;
   const servers = [
-    { description: 'Production', url: environment === 'production' ? baseUrl : named.production },
-    { description: 'Staging', url: environment === 'staging' ? baseUrl : named.staging },
+    { description: 'Production', url: environment === 'production' ? baseUrl : production },
+    { description: 'Staging', url: environment === 'staging' ? baseUrl : staging },
   ];
   return {
     operations: OPERATIONS,

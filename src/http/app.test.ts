@@ -80,6 +80,7 @@ async function played(isLater = false) {
     authenticator: { authenticate: () => tell('key', () => gates.authentication) },
     limiter: { charge: count('charge'), peek: count('peek'), current: (_key, before) => ({ ...before, now: 1_010 }) },
     events,
+    prefix: '',
     corsOrigins: ['https://shop.example'],
   });
   const clock = manualClock();

@@ -23,6 +23,8 @@ export interface AppOptions {
   readonly events: Events;
   /** Origins whose pages may read answers, such as `https://shop.example`, or `*` for any. */
   readonly corsOrigins: readonly string[];
+  /** The path that a gateway has before `/v1`, without a slash at its end; empty unless configured. */
+  readonly prefix: string;
 }
 
 type PublicCall = Call<Catalog, Scope | 'any'>;
@@ -30,7 +32,7 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
-  const { catalog, authenticator, limiter, events, pages } = options;
+  const { catalog, authenticator, limiter, events, pages, prefix } = options;
   const cors = options.corsOrigins.length > 0 ? corsFor(options.corsOrigins) : undefined;
   const api = createApi({
     base: '/v1',
@@ -40,8 +42,13 @@ export function createApp(options: AppOptions): Serve {
   });
   return (exchange) => {
     if (cors) exchange.ownHeaders = cors.headers(exchange.request);
-    return conclude(exchange, events, respond);
+    return conclude(exchange, events, prefix === '' ? respond : respondBehindGateway);
   };
+
+  async function respondBehindGateway(exchange: Exchange): Promise<Answer> {
+    const answer = await respond(exchange);
+    return { ...answer, headers: behindGateway(answer.headers ?? [], prefix) };
+  }
 
   function respond(exchange: Exchange): Answer | Promise<Answer> {
     exchange.isUnderV1 = isUnderV1(exchange.path);
@@ -52,7 +59,10 @@ export function createApp(options: AppOptions): Serve {
   function respondApi(exchange: Exchange): Answer | Promise<Answer> {
     const call = api.find(exchange);
     if (call.operation?.deprecation)
-      exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(call.operation, exchange)];
+      exchange.ownHeaders = [
+        ...exchange.ownHeaders,
+        ...behindGateway(deprecationHeaders(call.operation, exchange), prefix),
+      ];
     return whenKnown(authenticator.authenticate(exchange.request), admit, call);
   }
 
@@ -68,6 +78,15 @@ export function createApp(options: AppOptions): Serve {
     if (decision.refusal && !operation?.free) return overLimit(decision, limiter.current(exchange.key, decision).now);
     return exchange.isKeyFull ? readAnswersFirst() : api.operate(call, catalog);
   }
+}
+
+/** The same headers, with the gateway's prefix before the paths in `Location` and `Link`. */
+function behindGateway(headers: readonly string[], prefix: string): readonly string[] {
+  return headers.map((value, index) => {
+    const name = headers[index - 1];
+    if (index % 2 === 0 || (name !== 'Location' && name !== 'Link')) return value;
+    return value.replaceAll(/(?:^|(?<=<))(?=\/(?!\/))/g, prefix);
+  });
 }
 
 /**

@@ -73,6 +73,7 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
     authenticator: new Authenticator(storage, { environment: config.environment, time: clock }),
     limiter,
     events,
+    prefix: '',
     corsOrigins: [],
   });
   const listener = await openListener(

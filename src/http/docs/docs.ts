@@ -25,11 +25,22 @@ function contractPages({ operations, servers }: DocsOptions): [string, PageHandl
   return [filePage('/openapi.json', json), filePage('/openapi.yaml', yaml)];
 }
 
+/** The path that a gateway has before `/v1` in a base address; empty if it has none. */
+export function prefixOf(baseUrl: string): string {
+  return (URL.parse(baseUrl)?.pathname ?? '').replace(/\/v1$/i, '').replace(/^\/$/, '');
+}
+
+/** The content of a page with the prefix before the address of every page that it leads to or loads. */
+function behindGateway(content: string, prefix: string): string {
+  return content.replaceAll(/(?<=(?:href|src|data-path)="|\]\(|"path":")(?=\/(?!\/))/g, prefix);
+}
+
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
-function docsPages(options: DocsOptions): [string, PageHandler][] {
+function docsPages(options: DocsOptions & Pick<WellKnownOptions, 'baseUrl'>): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
   const documents = keptOnceMade(async () => (await import('./guide.ts')).documentation(options));
-  const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
+  const prefix = prefixOf(options.baseUrl);
+  const contentOf = async (path: string) => behindGateway((await documents()).get(path)?.() ?? '', prefix);
   const files = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'];
   return [
     ...PAGES.map((path): [string, PageHandler] => [path, sitePage(() => contentOf(path))]),

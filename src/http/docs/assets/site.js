@@ -113,7 +113,7 @@ function startSearch() {
   const navigation = document.querySelector('.side nav');
   let entries;
   const search = async () => {
-    entries ??= fetch('/docs/search.json').then((response) => response.json());
+    entries ??= fetch(`${document.querySelector('a.name').href}/search.json`).then((response) => response.json());
     const index = await entries;
     const asked = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const words = asked.map((word) => knownWord(index, word)).filter(Boolean);
