@@ -79,8 +79,8 @@ export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'
 /** A running service with what it was opened on, which disposing closes after the service. */
 export interface OpenedService extends AsyncDisposable {
   readonly service: Service;
-  /** Fulfilled with why the service must stop, if another one took its database. */
-  readonly taken: Promise<DatabaseNotOpened> | undefined;
+  /** Fulfilled with why the service must stop: another one took its database, or nothing more can be written to it. */
+  readonly failed: Promise<DatabaseNotOpened>;
   readonly storage: SqlStorage;
   readonly time: Time;
 }
@@ -119,7 +119,8 @@ export async function openService(config: Config, options: OpenOptions): Promise
     opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time, events }));
   }
   const open = opened.move();
-  return { service, storage, time, taken: claim?.taken, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  const failed = Promise.race([claim?.taken, storage.failed].filter((each) => each !== undefined));
+  return { service, storage, time, failed, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** Refuses a database that a release up to 0.2.0 used in rehearsal: the moments in it may be years ahead. */

@@ -58,7 +58,6 @@ test('commands that work on PostgreSQL, or fail there, print no password', { ski
     [['doctor'], url, 0],
     [['config'], url, 0],
     [['backup', 'x.db'], url, 2],
-    [['doctor', '--repair'], url, 2],
     [['keys', 'list'], gone, 1],
     [['serve'], missing, 1],
     [['serve'], `${url}?password=${PASSWORD}&sslmode=wrong`, 1],

@@ -52,7 +52,6 @@ test('a wrong command line exits with 2 and says what to write, any other failur
       2,
       '--bootstrap-key is no key of production; take one that `pet-catalog keys create` printed',
     ],
-    [['doctor', '--to', 'x.db'], 2, '--backup and --to go with --repair'],
     [['console', 'login', '--url', 'ftp://x'], 2, '--url is "ftp://x"; write an address such as http://127.0.0.1:8081'],
   ] as const) {
     const ran = await run(args, { cwd });
@@ -268,7 +267,6 @@ test('what each command prints, for people and for programs', async () => {
     ],
     ['backup one.db', 0, '', '! The backup one.db is complete and verified'],
     ['keys unban key_none', 1, '', '! pet-catalog: There is no key key_none; the list of keys shows them all'],
-    ['doctor --backup x.db', 2, '', '! pet-catalog: --backup and --to go with --repair'],
   ] as const)
     assert.deepEqual(await told(...command.split(' ')), said, command);
   const large = '1000000000';

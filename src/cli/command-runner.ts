@@ -16,13 +16,10 @@ export interface CommandDatabase extends AsyncDisposable {
 /** Opens the database of a command for a purpose. Throws `DatabaseNotOpened`. */
 export async function openDatabase(
   { database, categoriesMax, categoriesBytesMax }: Config,
-  invocation: Invocation,
+  { time }: Pick<Invocation, 'time'>,
   purpose: Purpose,
 ): Promise<CommandDatabase> {
-  const { time } = invocation;
-  const rowDamaged = (table: string, id: string) =>
-    invocation.tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``);
-  const options = { time, categoriesMax, categoriesBytesMax, events: { rowDamaged } };
+  const options = { time, categoriesMax, categoriesBytesMax };
   const storage = await openStorage(database, options, purpose);
   return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }

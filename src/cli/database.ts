@@ -29,7 +29,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     .option('--force', 'replace an existing file')
     .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
-      await backUp(database.file, file, { force });
+      backUp(database.file, file, { force });
       invocation.tell(`The backup ${file} is complete and verified`);
     });
 
@@ -37,7 +37,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     async (file: string, _options: unknown, self: Command) => {
       const config = settings(self, invocation);
       const database = fileOf(config.database, 'pg_restore');
-      const kept = await restore(file, database.file, invocation.time.now().unix);
+      const kept = restore(file, database.file, invocation.time.now().unix);
       // Tables of an earlier release take no entry: they stay as they are, so that this one can open them.
       await recordRestore(config, invocation, file).catch(() => {});
       invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);

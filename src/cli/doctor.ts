@@ -5,7 +5,6 @@ import {
   type Config,
   ConfigMistakes,
   type ConfigSources,
-  type DatabaseAddress,
   findConfig,
   findIneffective,
   readConfig,
@@ -13,20 +12,10 @@ import {
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
-import type { Contents } from '../storage/sqlite/contents.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd, isPair } from '../telemetry/certificate.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import {
-  type Invocation,
-  problemText,
-  settings,
-  sources,
-  tellIneffective,
-  UsageError,
-  withSettings,
-} from './invocation.ts';
-import { table } from './table.ts';
+import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const EXAMINATION_MS_MAX = 60_000;
@@ -39,30 +28,18 @@ const EXAMINATION = `
 const NPM_START_FLAGS = '--bootstrap --access-log all';
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
-interface RepairOptions {
-  readonly backup?: string;
-  /** A new file for what is intact. */
-  readonly to?: string;
-  readonly json?: true;
-}
-
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
   withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), SETTING_NAMES)
     .option('--json', 'print JSON')
-    .option('--repair', 'show what a damaged database file still holds; no service may run on it')
-    .option('--backup <file>', 'compare that with a backup')
-    .option('--to <file>', 'write the intact data to a new file; the damaged files are not changed')
-    .action(async (options: RepairOptions & { repair?: true }, self: Command) => {
-      if (options.repair) return repair(settings(self, invocation).database, options, invocation);
-      if (options.backup ?? options.to) throw new UsageError('--backup and --to go with --repair');
+    .action(async ({ json }: { json?: true }, self: Command) => {
       const findings = await examineSettings(() => sources(self, invocation));
       const lines = findings.map((each) => {
         const mark = MARKS[each.status];
         const line = `${each.status === 'problem' ? problemText(mark, 'stdout', invocation) : mark}${each.check}: ${each.finding}`;
         return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
       });
-      invocation.print(options.json ? JSON.stringify(findings) : lines.join('\n'));
+      invocation.print(json ? JSON.stringify(findings) : lines.join('\n'));
       const problems = findings.filter(({ status }) => status === 'problem').length;
       if (problems > 0) throw new UsageError(`${problems} of ${findings.length} checks found problems`, 1);
     });
@@ -84,45 +61,6 @@ export function addConfigCommand(program: Command, invocation: Invocation): void
       invocation.print(json ? JSON.stringify(found) : lines.join('\n'));
       invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);
     });
-}
-
-/** `doctor --repair`: what a damaged file still holds, written to a new file if one is named. */
-async function repair(database: DatabaseAddress, options: RepairOptions, invocation: Invocation): Promise<void> {
-  if (database.engine !== 'sqlite') throw new UsageError('--repair is for an embedded database');
-  const { salvage } = await import('../storage/sqlite/repair.ts');
-  const { to, json } = options;
-  const found = salvage(database.file, options);
-  const { logDamage, commits, behind, intact, lost } = found;
-  const rows = [contentsRow('INTACT', intact)];
-  if (found.backup) rows.push(contentsRow(`BACKUP OF ${utc(found.backup.madeAt.getTime() / 1000)}`, found.backup));
-  const headings = ['', 'CATEGORIES', 'LAST ID', 'PETS', 'ORDERS', 'KEYS', 'DAMAGE'];
-  const log = logDamage
-    ? `${database.file} is damaged: ${logDamage}. ${commits} commits before the damage are intact; ${behind} after it are partly left, but SQLite cannot read them`
-    : `The log of ${database.file} is not damaged; it holds ${commits} commits`;
-  const pages = intact.damage
-    ? `\nIts pages are damaged: ${intact.damage}. What is intact was read row by row; these could not be read: ${lost.join(', ') || 'none that are known'}`
-    : '';
-  invocation.print(json ? JSON.stringify(found) : `${log}${pages}\n${table(headings, rows)}`);
-  if (to !== undefined) {
-    invocation.tell(
-      `The intact data is in ${to}, and ${database.file} was not changed; \`pet-catalog restore ${to}\` puts it in place`,
-    );
-    return;
-  }
-  if (logDamage ?? intact.damage) throw new UsageError('Nothing was written; --to FILE writes the intact data', 1);
-}
-
-function contentsRow(name: string, { rows, lastCategory, damage }: Contents): string[] {
-  const count = (table: string) => `${rows[table] ?? '?'}`;
-  return [
-    name,
-    count('categories'),
-    `${lastCategory}`,
-    count('pets'),
-    count('orders'),
-    count('api_keys'),
-    damage ?? 'none',
-  ];
 }
 
 async function examineSettings(readSources: () => ConfigSources): Promise<Finding[]> {

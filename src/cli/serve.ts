@@ -83,7 +83,7 @@ async function serve(
 ): Promise<void> {
   const { stop } = invocation;
   const { log, write, close } = openLog(config.logLevel, invocation.hasColours('stderr'));
-  let taken: DatabaseNotOpened | undefined;
+  let failed: DatabaseNotOpened | undefined;
   {
     await using opened = await openService(config, {
       log: { log, write },
@@ -109,10 +109,10 @@ async function serve(
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);
     const stopped = stop.aborted ? undefined : once(stop, 'abort').then(() => undefined);
-    taken = await Promise.race([stopped, ...(opened.taken ? [opened.taken] : [])]);
+    failed = await Promise.race([stopped, opened.failed]);
   }
   await close();
-  if (taken) throw taken;
+  if (failed) throw failed;
 }
 
 /** The settings that commands need to find a database that no setting names, as assignments before the command. */

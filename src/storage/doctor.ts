@@ -6,22 +6,26 @@ import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, compareClocks, type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
-import { connect, endSoon, readTable } from './postgres/connection.ts';
+import { connect, endSoon } from './postgres/connection.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
-import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
-import { appliedIn, findDamagedRows } from './sqlite/contents.ts';
-import { DatabaseDamaged, findObstacle, findOtherOwner, findReadOnlyMount, notOpened } from './sqlite/failure.ts';
+import { appliedIn } from './sqlite/contents.ts';
+import { assertNothingLeft, openSound } from './sqlite/database-file.ts';
+import {
+  DatabaseDamaged,
+  findFileMount,
+  findObstacle,
+  findOtherOwner,
+  findReadOnlyMount,
+  notOpened,
+} from './sqlite/failure.ts';
 import { sizeOf } from './sqlite/files.ts';
-import { openToRead } from './sqlite/open-to-read.ts';
-import { assertNothingLeft, findOtherNames } from './sqlite/open-to-write.ts';
 
 const DATABASE = 'database';
 /** Below this the log of the database may find no room, and creates are refused. */
 const FREE_BYTES_NEEDED = 16 * 1024 * 1024;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 const ROUND_TRIP_MS_MAX = 20;
-const ROWS_NAMED_MAX = 20;
 const OTHERS_MODE = 0o077;
 
 const MARK = 'select turned_by from rehearsal';
@@ -40,9 +44,8 @@ export function inspectDatabase({ database, ...expected }: Expected & Pick<Confi
 
 async function inspectFile(file: string, expected: Expected): Promise<Finding[]> {
   if (!existsSync(file)) return [missingFile(file)];
-  const { backups } = expected;
-  const kept = backups ? [keptBackups(backups)] : [];
-  return [...fileContent(file, expected), writing(file), filePermissions(file), freeSpace(file), ...kept];
+  const kept = expected.backups ? keptBackups(expected.backups) : noBackups();
+  return [...fileContent(file, expected), writing(file), filePermissions(file), freeSpace(file), kept];
 }
 
 function missingFile(file: string): Finding {
@@ -60,14 +63,13 @@ function missingFile(file: string): Finding {
 
 function fileContent(file: string, expected: Expected): Finding[] {
   try {
-    using reader = openToRead(file);
-    const { database } = reader;
+    using database = openSound(file);
     const names = appliedIn(database, file);
     const marks = names.length > 0 ? database.prepare(MARK).all() : [];
     const sound = ok(DATABASE, `${file} is sound`);
     const counters = missingOf(names).length === 0 ? database.prepare(COUNTER).all() : [];
     const full = catalogs(counters as unknown as Counter[], expected);
-    return [sound, tables(names), ...marked(marks), rows(findDamagedRows(database)), ...full];
+    return [sound, tables(names), ...marked(marks), ...full];
   } catch (error) {
     return [notRead(file, notOpened(file, error))];
   }
@@ -78,13 +80,13 @@ function notRead(file: string, error: DatabaseNotOpened): Finding {
     return problem(DATABASE, error.message, 'do what it says; nothing is known to be damaged');
   }
   const advice =
-    'see what is left by `pet-catalog doctor --repair`, or stop the service and run `pet-catalog restore FILE` with your last backup';
+    'stop the service and run `pet-catalog restore FILE` with your last backup, or see "It is damaged" in docs/operations.md';
   return problem(DATABASE, `${file} is damaged: ${error.damage}`, advice);
 }
 
 /** True if a service that is started as this command was could write. */
 function writing(file: string): Finding {
-  const obstacle = findReadOnlyMount(file) ?? findObstacle(file) ?? findOtherOwner(file) ?? findOtherNames(file);
+  const obstacle = findReadOnlyMount(file) ?? findObstacle(file) ?? findOtherOwner(file) ?? findFileMount(file);
   if (obstacle) return problem('writing', obstacle.finding, obstacle.advice);
   return ok('writing', `${file} and its folder may be written to`);
 }
@@ -105,13 +107,6 @@ function tables(names: readonly string[]): Finding {
 
 function missingOf(names: readonly string[]): string[] {
   return MIGRATION_NAMES.filter((name) => !names.includes(name));
-}
-
-function rows(damaged: readonly string[]): Finding {
-  if (damaged.length === 0) return ok('rows', 'Every row is as it was written');
-  const named = damaged.slice(0, ROWS_NAMED_MAX).join(', ') + (damaged.length > ROWS_NAMED_MAX ? ', …' : '');
-  const advice = 'look them up in a backup from before, and see "Rows are damaged" in docs/operations.md';
-  return problem('rows', `Damaged rows (${damaged.length}): ${named}`, advice);
 }
 
 /** Says whether the database was used in rehearsal, which keeps its service from starting. */
@@ -139,6 +134,12 @@ function filePermissions(file: string): Finding {
   if (isPrivate) return ok('permissions', 'No other user of this machine may read the database');
   const advice = `run \`chmod 700 ${dirname(file)}\``;
   return warning('permissions', 'Other users of this machine may read the database', advice);
+}
+
+function noBackups(): Finding {
+  const advice =
+    'set BACKUP_DIR, best to a folder of another disk, or see that something else runs `pet-catalog backup`';
+  return warning('backups', 'The service makes no backups: BACKUP_DIR is not set', advice);
 }
 
 /** When the newest backup was made, which a service also checks, and one was restored on trial. */
@@ -186,9 +187,7 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations),
       ...marked(marks),
-      ...(missingOf(migrations).length === 0
-        ? [rows(await damagedRowsOf(client)), ...catalogs((await client.query<Counter>(COUNTER)).rows, expected)]
-        : []),
+      ...(missingOf(migrations).length === 0 ? catalogs((await client.query<Counter>(COUNTER)).rows, expected) : []),
     ];
   } catch (error) {
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
@@ -196,18 +195,6 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
   } finally {
     if (client) await endSoon(client);
   }
-}
-
-async function damagedRowsOf(client: pg.Client): Promise<string[]> {
-  const damaged: string[] = [];
-  const query = async (text: string) => (await client.query<Tables[CheckedTable]>(text)).rows;
-  await query('begin read only');
-  for (const table of CHECKED_TABLES) {
-    for await (const some of readTable(table, query))
-      for (const row of some) if (!isIntact(table, row)) damaged.push(`${table} ${nameOf(table, row)}`);
-  }
-  await query('commit');
-  return damaged;
 }
 
 function reached(url: string, version: string, roundTripMs: number): Finding {

@@ -71,8 +71,10 @@ export interface Engine {
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
   size(): Promise<Pick<Fullness, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;
-  /** Throws if what is written would be lost, because the files of the database were removed or replaced. */
+  /** Throws if what is written would be lost, because the files of the database are damaged, or were replaced. */
   assertInPlace?(): void;
+  /** Fulfilled, with the reason, when this process can no longer write and has to end. */
+  readonly failed?: Promise<DatabaseNotOpened>;
 }
 
 /** A claim of a database by a service, given back when disposed of. */

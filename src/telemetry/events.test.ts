@@ -140,11 +140,6 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     ['warn', { event: 'storage_recovered', work: 'write' }],
   ],
   [
-    (events) => events.rowDamaged('api_key_secrets', 'key_1'),
-    { 'damaged_rows{table="api_key_secrets"}': 1 },
-    ['error', { event: 'row_damaged', table: 'api_key_secrets', id: 'key_1' }],
-  ],
-  [
     (events) => events.databaseAwaited({ server: 's', seconds: 9, error: FAILED }),
     {},
     ['warn', { event: 'database_awaited', server: 's', seconds: 9, err: 'no' }],

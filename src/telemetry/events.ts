@@ -190,11 +190,6 @@ function storageEvents({ log, metrics }: LineSinks) {
       metrics.storageFailing.set({ work }, 0);
       log.warn({ event: 'storage_recovered', work });
     },
-    /** A row is not as it was written; it is left out from now on. Told once for each. */
-    rowDamaged(table: string, id: string) {
-      metrics.damagedRows.inc({ table });
-      log.error({ event: 'row_damaged', table, id });
-    },
     /** The start waits for a database server that is away, for so long at most. */
     databaseAwaited({ server, seconds, error }: { server: string; seconds: number; error: unknown }) {
       log.warn({ event: 'database_awaited', server, seconds, err: error });

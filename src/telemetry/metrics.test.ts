@@ -43,7 +43,6 @@ const OWN = [
   ['commit_batch_size', 'histogram', 'Writes per batch'],
   ['waiting_writes', 'gauge', 'Writes that wait for a batch'],
   ['storage_failing', 'gauge', '1 while database reads or writes fail'],
-  ['damaged_rows', 'gauge', 'Rows that were found damaged since the start, and left out'],
   ['backup_interval_seconds', 'gauge', 'How often a backup is due; 0 without a schedule'],
   [
     'backup_timestamp_seconds',

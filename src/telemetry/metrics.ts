@@ -17,8 +17,6 @@ const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode 
   { listener: 'operator', api: 'false', reason: 'missing_token' },
   { listener: 'operator', api: 'false', reason: 'invalid_token' },
 ];
-/** The tables whose rows have checksums. */
-const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets'];
 
 /**
  * Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets. Every
@@ -31,7 +29,6 @@ export function createMetrics() {
   const metrics = { ...requestMetrics(makers), ...limitMetrics(makers), ...storageMetrics(makers) };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
-  for (const table of CHECKED_TABLES) metrics.damagedRows.set({ table }, 0);
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
   return { registry, ...metrics };
 }
@@ -106,7 +103,6 @@ function storageMetrics({ counter, gauge, histogram }: Makers) {
     commitBatch: histogram('commit_batch_size', 'Writes per batch', BATCH_BUCKETS),
     waitingWrites: gauge('waiting_writes', 'Writes that wait for a batch'),
     storageFailing: gauge('storage_failing', '1 while database reads or writes fail', ['work']),
-    damagedRows: gauge('damaged_rows', 'Rows that were found damaged since the start, and left out', ['table']),
     backupInterval: gauge('backup_interval_seconds', 'How often a backup is due; 0 without a schedule'),
     backupTime: gauge(
       'backup_timestamp_seconds',

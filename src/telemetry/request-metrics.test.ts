@@ -80,6 +80,5 @@ test('every series of a closed set is told from the start, at 0', async () => {
     'operator false missing_token',
     'operator false invalid_token',
   ]);
-  assert.deepEqual(series('damaged_rows'), ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets']);
   assert.deepEqual(series('storage_failing'), ['read', 'write']);
 });

@@ -291,32 +291,6 @@ suite('alerts of a real Prometheus', { skip: noPrograms, concurrency: 4 }, () =>
     await ends('backups', 'BackupOld');
   });
 
-  test('DamagedRows: a row is changed behind the back of the service', async () => {
-    using own = temporaryFolder();
-    const options = optionsOf('rows', own.path);
-    const secret = await issueKey(own.path);
-    const change = (statement: string) => {
-      // The service may be storing counts.
-      using database = new DatabaseSync(join(own.path, 'data/pet-catalog.db'), { timeout: 10_000 });
-      database.exec(statement);
-    };
-    {
-      await using service = await serveProcess([], options);
-      await isSeen('rows');
-      const call = callerOf(service, secret);
-      await call('/categories', { name: 'Dog' });
-      await call('/pets', { name: 'Rex', categoryId: 1, status: 'available' });
-      change("update pets set name = 'Max'");
-      await call('/pets/1');
-      await fires('rows', 'DamagedRows');
-      change("update pets set name = 'Rex'");
-      await service.end('SIGTERM');
-    }
-    await using again = await serveProcess([], options);
-    await callerOf(again, secret)('/pets/1');
-    await ends('rows', 'DamagedRows');
-  });
-
   test('Connections, NoDescriptors: connections take all descriptors', async () => {
     using own = temporaryFolder();
     const { env } = optionsOf('descriptors', own.path, { PORT: `${await freePort()}` });

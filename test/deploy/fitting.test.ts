@@ -152,7 +152,6 @@ test('an alert pages or waits for the morning, beyond its bound, as soon as the 
       PetCatalogErrors: 'page 2m [1m] [1m] > 0.01',
       PetCatalogSlow: 'ticket 5m [2m] > 0.5',
       PetCatalogStorageFailing: 'page 1m > 0',
-      PetCatalogDamagedRows: 'page at once > 0',
       PetCatalogWritesWaiting: 'page 1m > 5000',
       PetCatalogCountsNotSaved: 'ticket 2m [1m] > 0',
       PetCatalogRedisDown: 'ticket 2m > 0',

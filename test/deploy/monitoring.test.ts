@@ -249,8 +249,7 @@ const SHOWN: Record<string, readonly string[]> = {
     '{{instance}} waiting: max by (instance) (waiting_writes)',
     '{{instance}} fails at {{work}}: max by (instance, work) (storage_failing)',
     '{{instance}} counts not saved: sum by (instance) (increase(count_save_failures_total))',
-    '{{instance}} damaged in {{table}}: sum by (instance, table) (damaged_rows)',
-    'Creates that wait for a transaction (at 10,000 the answer is 503), what failed last, and rows that are damaged.',
+    'Creates that wait for a transaction (at 10,000 the answer is 503), and what failed last.',
   ],
   'Counting in Redis': [
     's',

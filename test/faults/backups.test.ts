@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -19,12 +20,13 @@ import { manualClock, untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { overwrite } from '../kit/storage/files.ts';
 
 /** Backups on a schedule. */
 
 const DAY = 86_400;
 
-/** Unless `restores`, the first restore is due after a day: each takes three processes. */
+/** Unless `restores`, the first restore is due after a day: it takes a process of its own. */
 function bench({ everySeconds = DAY, restores = false } = {}) {
   const folder = temporaryFolder();
   const clock = manualClock();
@@ -82,7 +84,7 @@ test('a backup is made at the start and when one is due, each sound and private,
   const newest = join(backups, names().at(-1) ?? '');
   assert.equal(statSync(newest).mode & 0o777, 0o600);
   assert.equal(made[2]?.bytes, statSync(newest).size);
-  const copy = await openStorage({ engine: 'sqlite', file: newest }, { time: clock, ...BOUNDS });
+  const copy = await openStorage({ engine: 'sqlite', file: newest }, { time: clock, ...BOUNDS }, 'read');
   assert.deepEqual(
     (await copy.categories.list()).map(({ name }) => name),
     ['first', 'second'],
@@ -289,23 +291,45 @@ test('a service that stops ends the backup that it makes, begins no other, and r
   assert.deepEqual([made.length, names(), failures], [1, ['pet-catalog-2026-01-01T120000Z.db'], []]);
 });
 
-test('a damaged database leaves no backup that counts', async () => {
+test('a damaged database leaves no backup', async () => {
   const { folder, databaseFile, made, failures, start, names, open } = bench();
   using _folder = folder;
   {
     await using storage = await open();
     await storage.categories.insert({ name: 'x' }, { keyId: 'key_1' });
   }
-  const { DatabaseSync } = await import('node:sqlite');
-  {
-    using database = new DatabaseSync(databaseFile);
-    database.exec("update categories set name = 'y'");
-  }
+  overwrite(databaseFile);
   await using schedule = start();
   await schedule.look();
-  assert.equal(made.length, 0);
-  assert.match(failures[0] ?? '', /damaged rows/);
-  assert.ok(names().every((name) => name.endsWith('.damaged')));
+  assert.match(failures[0] ?? '', /^The database .*x\.db is damaged: /);
+  assert.deepEqual([made.length, names()], [0, []]);
+});
+
+test('neither a backup nor its trial takes the room that the log of the database needs', async (t) => {
+  const { folder, backups, restored, made, failures, start, names, open, clock } = bench({ restores: true });
+  using _folder = folder;
+  mkdirSync(backups, { recursive: true });
+  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=66m', 'tmpfs', backups], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) return t.skip(`a file system cannot be mounted here: ${stderr}`);
+  try {
+    await using storage = await open();
+    await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+    await using schedule = start();
+    await schedule.look();
+    assert.deepEqual([made.length, restored.length, failures], [1, 1, []]);
+    const before = names();
+    writeFileSync(join(backups, 'filler'), Buffer.alloc(2_000_000));
+    clock.advance(DAY);
+    await schedule.look();
+    const told = `${backups} has no room: 65 MiB must be free, and 64 are; make room, or set BACKUP_DIR to a folder of another disk`;
+    assert.deepEqual(failures, [told, told]);
+    rmSync(join(backups, 'filler'));
+    assert.deepEqual(names(), before);
+  } finally {
+    spawnSync('umount', ['-l', backups]);
+  }
 });
 
 test('the service makes its backups beside the requests, tells of them, and `restore` takes one', async () => {

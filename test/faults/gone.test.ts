@@ -22,6 +22,7 @@ for (const [what, takeAway] of [
     },
   ],
   ['its log is removed', (data: string) => rmSync(join(data, 'pet-catalog.db-wal'))],
+  ['its lock is removed', (data: string) => rmSync(join(data, 'pet-catalog.db.lock'))],
 ] as const) {
   test(`no create is acknowledged that would be lost when ${what}`, async () => {
     using folder = temporaryFolder();

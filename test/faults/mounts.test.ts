@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
-import { Agent } from 'node:http';
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { contentsOf, namesIn } from '../kit/storage/files.ts';
+import { contentsOf } from '../kit/storage/files.ts';
 
 /** Runs in a process of its own, because a folder that is gone must not be that of the other tests. */
 const OPEN_IN_DELETED_FOLDER = `
@@ -31,56 +29,81 @@ test('a database below a deleted working folder is refused, not awaited for ever
   assert.match(stderr, /ENOENT/);
 });
 
-test('a read-only file system is read, and reported as such to what would write', async (t) => {
+test('a read-only file system is reported as such, and not as damage', async (t) => {
   using folder = temporaryFolder();
   using disk = mountedDisk(t, folder.path);
   if (!disk) return;
   const options = { cwd: folder.path };
-  const secret = await issueKey(folder.path);
+  await issueKey(folder.path);
   assert.equal((await run(['backup', 'good.db'], options)).code, 0);
-  const isTold = async (command: readonly string[]) => {
-    const { code, stdout, stderr } = await run(command, options);
-    const told = stdout + stderr;
-    const name = command.join(' ');
-    assert.equal(code, 1, name);
-    assert.match(told, /The file system of the database \.\/data\/pet-catalog\.db is mounted read-only/, name);
-    assert.match(told, /dmesg/, name);
-    assert.doesNotMatch(told, /damaged|restore|backup/, name);
-  };
-  const isRead = async (command: readonly string[], expected: RegExp) => {
-    const { code, stdout, stderr } = await run(command, options);
-    assert.deepEqual([code, expected.test(stdout + stderr)], [0, true], stdout + stderr);
-  };
+  const { files } = disk;
+  const before = files();
   disk.remount('ro');
-  await isTold(['serve', '--port', '0']);
-  await isTold(['restore', 'good.db']);
-  await isTold(['doctor']);
-  await isTold(['keys', 'create', '--name', 'late']);
-  await isRead(['keys', 'list'], /load/);
-  await isRead(['backup', 'late.db'], /complete and verified/);
-
-  disk.remount('rw');
-  {
-    await using service = await serveProcess([], options);
-    assert.equal((await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' })).status, 201);
-    await service.end('SIGKILL');
+  for (const command of ['serve --port 0', 'restore good.db', 'doctor', 'keys create --name late']) {
+    const { code, stdout, stderr } = await run(command.split(' '), options);
+    const told = stdout + stderr;
+    assert.equal(code, 1, command);
+    assert.match(told, /The file system of the database \.\/data\/pet-catalog\.db is mounted read-only/, command);
+    assert.match(told, /dmesg/, command);
+    assert.doesNotMatch(told.replace(/backups: .*\n.*/, ''), /damaged|restore|backup/, command);
   }
-  for (const isWithIndex of [true, false]) {
-    if (!isWithIndex) rmSync(join(folder.path, 'data', 'pet-catalog.db-shm'));
-    const before = contentsOf(join(folder.path, 'data'));
-    disk.remount('ro');
-    await isTold(['serve', '--port', '0']);
-    // The commit is in the log alone.
-    await isRead(['categories', 'list'], /Dog/);
-    await isRead(['backup', 'late.db', '--force'], /complete and verified/);
-    assert.deepEqual(namesIn(join(folder.path, 'late.db')), ['Dog']);
-    disk.remount('rw');
-    assert.deepEqual(contentsOf(join(folder.path, 'data')), before);
+  disk.remount('rw');
+  assert.deepEqual(files(), before);
+  assert.match((await run(['keys', 'list'], options)).stdout, /load/);
+});
+
+test('a backup is read and restored from a read-only file system', async (t) => {
+  using folder = temporaryFolder();
+  using disk = mountedDisk(t, folder.path);
+  if (!disk) return;
+  const env = { DATABASE_URL: 'sqlite:other/x.db' };
+  const options = { cwd: folder.path, env };
+  await run(['keys', 'create', '--name', 'kept'], options);
+  assert.equal((await run(['backup', 'data/good.db'], options)).code, 0);
+  disk.remount('ro');
+  const read = await run(['keys', 'list', '--database-url', 'sqlite:data/good.db'], { cwd: folder.path });
+  assert.match(read.stdout, /kept/);
+  assert.equal((await run(['restore', 'data/good.db'], options)).code, 0);
+});
+
+test('a database file that is itself a mount point is refused, naming its folder, before anything is made', async (t) => {
+  using folder = temporaryFolder();
+  const [host, inside] = [join(folder.path, 'pets.db'), join(folder.path, 'data dir', 'pets.db')];
+  mkdirSync(join(folder.path, 'data dir'));
+  assert.equal((await run(['migrate', '--database-url', `sqlite:${host}`], { cwd: folder.path })).code, 0);
+  writeFileSync(inside, '');
+  const { status, stderr: why } = spawnSync('mount', ['--bind', host, inside], { encoding: 'utf8' });
+  if (status !== 0) return t.skip(`a file cannot be mounted here: ${why}`);
+  try {
+    for (const command of [
+      'serve --port 0',
+      'keys create --name a',
+      'keys list',
+      'doctor',
+      'backup b.db',
+      'restore x',
+    ]) {
+      if (command.startsWith('restore')) copyFileSync(host, join(folder.path, 'x'));
+      const env = { DATABASE_URL: `sqlite:${inside}` };
+      const { code, stdout, stderr } = await run(command.split(' '), { cwd: folder.path, env });
+      const told = `The file of the database ${inside} is itself a mount point, so that its log would be lost beside it: mount its folder ${join(folder.path, 'data dir')} instead`;
+      assert.equal(code, 1, command);
+      assert.ok((stdout + stderr).includes(told), `${command}: ${stdout}${stderr}`);
+    }
+    assert.deepEqual(readdirSync(join(folder.path, 'data dir')), ['pets.db']);
+  } finally {
+    spawnSync('umount', ['-l', inside]);
   }
 });
 
-/** A file system of its own in the data folder, or undefined, said aloud, where none can be mounted. */
-function mountedDisk(t: TestContext, folder: string): (Disposable & { remount(how: 'ro' | 'rw'): void }) | null {
+interface Disk extends Disposable {
+  remount(how: 'ro' | 'rw'): void;
+  /** The bytes of the files in it. */
+  files(): Record<string, string>;
+}
+
+/** A file system of its own in the data folder, or null, said aloud, where none can be mounted. */
+function mountedDisk(t: TestContext, folder: string): Disk | null {
   const path = join(folder, 'data');
   mkdirSync(path);
   const mount = (...args: string[]) => spawnSync('mount', [...args, path], { encoding: 'utf8' });
@@ -90,6 +113,7 @@ function mountedDisk(t: TestContext, folder: string): (Disposable & { remount(ho
     return null;
   }
   return {
+    files: () => contentsOf(path),
     remount: (how) => assert.equal(mount('-o', `remount,${how}`).status, 0),
     [Symbol.dispose]: () => spawnSync('umount', ['-l', path]),
   };

@@ -82,27 +82,6 @@ test(
   },
 );
 
-test('checksums are transferred, and the doctor finds a damaged row on either engine', options, async () => {
-  using folder = temporaryFolder();
-  await using database = await temporaryDatabase();
-  const file = join(folder.path, 'first.db');
-  await fill(`sqlite:${file}`);
-  await transfer(folder.path, `sqlite:${file}`, database.url);
-  const doctor = async () => {
-    const { stdout } = await run(['doctor', '--json', '--database-url', database.url], { cwd: folder.path });
-    const findings = JSON.parse(stdout) as { check: string; finding: string }[];
-    return findings.find(({ check }) => check === 'rows')?.finding;
-  };
-  const sealed = 'select count(*)::int as rows, count(checksum)::int as sealed from pets';
-  assert.deepEqual(await query(database.url, sealed), [{ rows: 1, sealed: 1 }]);
-  assert.equal(await doctor(), 'Every row is as it was written');
-  await query(database.url, "update pets set name = 'Rey'");
-  assert.equal(await doctor(), 'Damaged rows (1): pets 1');
-  await transfer(folder.path, database.url, `sqlite:${join(folder.path, 'second.db')}`);
-  const moved = await run(['doctor', '--database-url', 'sqlite:second.db'], { cwd: folder.path });
-  assert.match(moved.stdout, /Damaged rows \(1\): pets 1/);
-});
-
 test('it refuses every unsafe transfer in one line', options, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();

@@ -53,7 +53,6 @@ export function recordedEvents(): RecordedEvents {
     storageRead: () => {},
     storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
-    rowDamaged: () => {},
     connectionCutOff: (keyId) => cutOff.push(keyId),
     descriptorsExhausted: (error) => failures.push(error),
     descriptorsFreed: () => {},

@@ -6,14 +6,14 @@ import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts'
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { readChanges } from './change-feed.ts';
-import { seal } from './checksum.ts';
 import { once } from './once.ts';
 import { contains, findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
-import { type NounOptions, SqlNoun, type Transactions } from './transactions.ts';
+import { SqlNoun, type Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 const SELECT_COUNTER = sql`select * from category_counter`;
@@ -34,9 +34,9 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   readonly #bounds: Bounds;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
 
-  constructor(transactions: Transactions, options: NounOptions & Bounds) {
-    super(transactions, options);
-    this.#bounds = options;
+  constructor(transactions: Transactions, { time, ...bounds }: Bounds & { readonly time: Time }) {
+    super(transactions, time);
+    this.#bounds = bounds;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
   }
 
@@ -55,7 +55,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   find(id: number): Promise<Category | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'categories', id);
-      return row && toCategory(this.guard.intact('categories', row));
+      return row && toCategory(row);
     });
   }
 
@@ -63,7 +63,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     if (page) return this.#page(page);
     return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['categories']>(sql`select * from categories order by id`);
-      return this.guard.filter('categories', rows).map(toCategory);
+      return rows.map(toCategory);
     });
   }
 
@@ -72,12 +72,10 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     return this.#page(page, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
   }
 
-  #page(page: PageQuery, condition = empty): Promise<Category[]> {
+  #page({ after, limit }: PageQuery, condition = empty): Promise<Category[]> {
     return this.transactions.read(async (db) => {
-      const rows = await this.guard.page('categories', page, ({ after, limit }) =>
-        db.all<Tables['categories']>(sql`
-          select * from categories where id > ${after} ${condition} order by id limit ${limit}`),
-      );
+      const rows = await db.all<Tables['categories']>(sql`
+        select * from categories where id > ${after} ${condition} order by id limit ${limit}`);
       return rows.map(toCategory);
     });
   }
@@ -87,14 +85,13 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       const row = await findRow(trx, 'categories', id);
       if (!row) return undefined;
       unless?.(toCategory(row));
-      if (this.guard.intact('categories', row).name === name) return toCategory(row);
+      if (row.name === name) return toCategory(row);
       const renamed = toCategory({ ...row, name });
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
       const { bytes } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       // A bound that was lowered leaves names that only become shorter.
       if (added > 0 && LIST_START_BYTES + bytes + added > this.#bounds.categoriesBytesMax) throw this.#tooLong();
-      const { checksum } = seal('categories', { ...row, name });
-      await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
+      await trx.run(sql`update categories set name = ${name}, checksum = null where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
       await recordAudit(trx, { at: this.now, by, action: 'category.rename', ...change });
@@ -131,7 +128,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         ids.length === 0
           ? []
           : await db.all<Tables['categories']>(sql`select * from categories where id in (${join(ids)})`);
-      const stored = new Map(this.guard.filter('categories', rows).map((row) => [row.id, toCategory(row)]));
+      const stored = new Map(rows.map((row) => [row.id, toCategory(row)]));
       const changed = ids.map((id) => ({ id, category: stored.get(id) }));
       return { version: now, changed };
     });
@@ -175,7 +172,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       if (count >= this.#bounds.categoriesMax) return this.#tooMany();
       if (LIST_START_BYTES + bytes + added > this.#bounds.categoriesBytesMax) return this.#tooLong();
       [last_id, count, bytes] = [last_id + 1, count + 1, bytes + added];
-      rows.push(seal('categories', row));
+      rows.push(row);
       return category;
     });
     if (rows.length > 0) {

@@ -26,7 +26,6 @@ import type { Moment } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { imposeBan, liftBan, toBan } from './bans.ts';
-import { seal } from './checksum.ts';
 import { coalesceLookups } from './lookups.ts';
 import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
@@ -39,7 +38,7 @@ type KeyRow = Tables['api_keys'] & { prefix: string } & (LastBan | Record<keyof 
 type LastBan = Prefixed<'ban', Omit<Tables['bans'], 'key_id' | 'lifted_at'>>;
 
 /** The secret that was sent, which may be an old one of the key. */
-type SentSecret = Prefixed<'sent', Omit<Tables['api_key_secrets'], 'key_id'>>;
+type SentSecret = Prefixed<'sent', Pick<Tables['api_key_secrets'], 'hash' | 'ends_at'>>;
 type Prefixed<Prefix extends string, Row> = { [Column in keyof Row & string as `${Prefix}_${Column}`]: Row[Column] };
 
 const COLUMNS = sql`api_keys.*, api_key_secrets.prefix, last_ban.started_at as ban_started_at,
@@ -67,9 +66,8 @@ const ORDERS: Readonly<Record<KeySort, Sql>> = {
 /** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>> {
-    const { guard, time } = this;
     return this.transactions.together((trx, joined) =>
-      once(trx, { ...id, now: this.now }, () => work(new SqlKeys(joined, { guard, time }))),
+      once(trx, { ...id, now: this.now }, () => work(new SqlKeys(joined, this.time))),
     );
   }
 
@@ -88,26 +86,13 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
     return this.transactions.read(async (db) => {
       const rows = await db.all<KeyRow & SentSecret>(sql`
-        select ${COLUMNS}, sent.hash as sent_hash, sent.prefix as sent_prefix,
-          sent.created_at as sent_created_at, sent.ends_at as sent_ends_at, sent.checksum as sent_checksum
+        select ${COLUMNS}, sent.hash as sent_hash, sent.ends_at as sent_ends_at
         from ${KEYS}
         inner join api_key_secrets as sent on sent.key_id = api_keys.id
         where sent.hash in (${join([...hashes])})`);
       const now = this.time.now();
       const found = new Map<string, FoundKey>();
-      for (const row of rows) {
-        const secret = {
-          hash: row.sent_hash,
-          key_id: row.id,
-          prefix: row.sent_prefix,
-          created_at: row.sent_created_at,
-          ends_at: row.sent_ends_at,
-          checksum: row.sent_checksum,
-        };
-        // A damaged key opens nothing: it may not be the key that was issued.
-        if (!this.guard.isIntact('api_keys', row) || !this.guard.isIntact('api_key_secrets', secret)) continue;
-        found.set(secret.hash, { key: toKey(row, now), endsAt: secret.ends_at });
-      }
+      for (const row of rows) found.set(row.sent_hash, { key: toKey(row, now), endsAt: row.sent_ends_at });
       return found;
     });
   }
@@ -188,7 +173,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
-      await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
+      await trx.run(sql`update api_keys set ${assignments(row)}, checksum = null where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
       await recordAudit(trx, { at: this.now, by, action: 'key.update', target: id, before, after });
@@ -210,9 +195,8 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   }
 
   revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
-    return this.#change(id, unless, async (trx, key) => {
-      const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
-      await trx.run(sql`update api_keys set ${assignments({ revoked_at, checksum })} where id = ${id}`);
+    return this.#change(id, unless, async (trx) => {
+      await trx.run(sql`update api_keys set revoked_at = ${now}, checksum = null where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
     });
@@ -268,31 +252,25 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   /** Sets the end of some secrets, and returns them as they were. */
   async #endSecrets(trx: Transaction, which: Sql, endAt: number): Promise<Tables['api_key_secrets'][]> {
     const secrets = await trx.all<Tables['api_key_secrets']>(sql`select * from api_key_secrets where ${which}`);
-    for (const secret of secrets) {
-      const ended = { ...secret, ends_at: endAt };
-      // A damaged key is revoked too, but must not look intact afterwards.
-      const { checksum } = this.guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
-      await trx.run(sql`
-        update api_key_secrets set ends_at = ${endAt}, checksum = ${checksum} where hash = ${secret.hash}`);
-    }
+    await trx.run(sql`update api_key_secrets set ends_at = ${endAt}, checksum = null where ${which}`);
     return secrets;
   }
 
   async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
     const [row] = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id = ${id}`);
-    return row && toKey(this.guard.intact('api_keys', row), this.time.now());
+    return row && toKey(row, this.time.now());
   }
 
   #toKeys(rows: KeyRow[]): ApiKey[] {
     const now = this.time.now();
-    return this.guard.filter('api_keys', rows).map((row) => toKey(row, now));
+    return rows.map((row) => toKey(row, now));
   }
 }
 
 async function insertSecret(trx: Transaction, keyId: string, secret: SecretRecord, now: number): Promise<void> {
   const { hash, prefix } = secret;
   const row = { hash, key_id: keyId, prefix, created_at: now, ends_at: null };
-  await trx.run(insertInto('api_key_secrets', [seal('api_key_secrets', row)]));
+  await trx.run(insertInto('api_key_secrets', [row]));
 }
 
 /** The conditions of a filter on `api_keys` alone: counting keys needs no secrets. */
@@ -379,7 +357,7 @@ function lastBan({ ban_started_at, ban_ends_at, ban_level, ban_reason }: KeyRow,
 }
 
 function fromKey(key: ApiKey): Tables['api_keys'] {
-  return seal('api_keys', {
+  return {
     id: key.id,
     name: key.name,
     environment: key.environment,
@@ -392,5 +370,5 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     revoked_at: key.revokedAt,
     owner: key.owner,
     epoch: key.epoch,
-  });
+  };
 }

@@ -12,7 +12,6 @@ import {
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection } from '../engine.ts';
-import { seal } from './checksum.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, setStock, unknown } from './pets.ts';
 import { findRow, insertInto, nextId, one } from './statement.ts';
@@ -29,18 +28,17 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
         assertShipsLater(shipDate, now);
         const pet = await findRow(trx, 'pets', petId);
         if (!pet) throw unknown('petId', petId);
-        const stock = this.guard.intact('pets', pet);
-        assertCanBeSold(stock, quantity);
-        await setStock(trx, pet, stock.quantity - quantity);
+        assertCanBeSold(pet, quantity);
+        await setStock(trx, pet, pet.quantity - quantity);
         const id = await nextId(trx, 'orders');
-        const row = seal('orders', {
+        const row = {
           id,
           pet_id: petId,
           quantity,
           ship_date: shipDate ?? null,
           created_at: now,
           created_by: by.keyId,
-        });
+        };
         await trx.run(insertInto('orders', [row]));
         return toOrder(row, now);
       }),
@@ -50,13 +48,13 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
   find(id: number): Promise<Order | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'orders', id);
-      return row && toOrder(this.guard.intact('orders', row), this.now);
+      return row && toOrder(row, this.now);
     });
   }
 
   list({ petId, ...page }: PageQuery & { petId?: number | undefined }): Promise<Order[]> {
     return this.transactions.read(async (db) => {
-      const rows = await this.guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
+      const rows = await selectPage(db, { ...page, petId });
       const now = this.now;
       return rows.map((row) => toOrder(row, now));
     });
@@ -66,7 +64,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
     return this.transactions.batch(async (trx) => {
       const order = await findRow(trx, 'orders', id);
       if (!order) return false;
-      const { ship_date, pet_id } = this.guard.intact('orders', order);
+      const { ship_date, pet_id } = order;
       const present = toOrder(order, this.now);
       // Before the precondition, because it fails in any case (RFC 9110, section 13.2.1).
       if (present.complete) {
@@ -74,7 +72,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       }
       precondition?.(present);
       const pet = await one<Tables['pets']>(trx, sql`select * from pets where id = ${pet_id}`);
-      const quantity = Math.min(this.guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
+      const quantity = Math.min(pet.quantity + order.quantity, STOCK_MAX);
       await trx.run(sql`delete from orders where id = ${id}`);
       await setStock(trx, pet, quantity);
       return true;

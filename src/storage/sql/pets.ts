@@ -14,7 +14,6 @@ import {
 } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection, Transaction } from '../engine.ts';
-import { seal } from './checksum.ts';
 import { once } from './once.ts';
 import { assignments, findRow, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -34,8 +33,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
         await assertCategory(trx, categoryId);
         const id = await nextId(trx, 'pets');
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
-        const row = seal('pets', { ...stored, created_at: now, created_by: by.keyId });
-        await trx.run(insertInto('pets', [row]));
+        await trx.run(insertInto('pets', [{ ...stored, created_at: now, created_by: by.keyId }]));
         return { id, name, categoryId, status };
       }),
     );
@@ -44,15 +42,13 @@ export class SqlPets extends SqlNoun implements PetStorage {
   find(id: number): Promise<Pet | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'pets', id);
-      return row && toPet(this.guard.intact('pets', row));
+      return row && toPet(row);
     });
   }
 
   list({ ids, ...query }: PageQuery & PetFilter): Promise<Pet[]> {
     return this.transactions.read(async (db) => {
-      const rows = ids
-        ? this.guard.filter('pets', await selectFew(db, ids, query)).slice(0, query.limit)
-        : await this.guard.page('pets', query, (page) => selectPage(db, { ...query, ...page }));
+      const rows = ids ? (await selectFew(db, ids, query)).slice(0, query.limit) : await selectPage(db, query);
       return rows.map(toPet);
     });
   }
@@ -65,7 +61,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
     return this.transactions.batch(async (trx) => {
       const pet = await findRow(trx, 'pets', id);
       if (!pet) return undefined;
-      const { quantity } = this.guard.intact('pets', pet);
+      const { quantity } = pet;
       precondition?.(toPet(pet));
       if (categoryId !== undefined) await assertCategory(trx, categoryId);
       return toPet(
@@ -83,13 +79,13 @@ export class SqlPets extends SqlNoun implements PetStorage {
   findInventory(petId: number): Promise<InventoryItem | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'pets', petId);
-      return row && toItem(this.guard.intact('pets', row));
+      return row && toItem(row);
     });
   }
 
   listInventory(page: PageQuery): Promise<InventoryItem[]> {
     return this.transactions.read(async (db) => {
-      const rows = await this.guard.page('pets', page, (next) => selectPage(db, next));
+      const rows = await selectPage(db, page);
       return rows.map(toItem);
     });
   }
@@ -102,9 +98,8 @@ export class SqlPets extends SqlNoun implements PetStorage {
     return this.transactions.batch(async (trx) => {
       const pet = await findRow(trx, 'pets', petId);
       if (!pet) return undefined;
-      const present = this.guard.intact('pets', pet);
-      precondition?.(toItem(present));
-      return toItem(await setStock(trx, present, quantity));
+      precondition?.(toItem(pet));
+      return toItem(await setStock(trx, pet, quantity));
     });
   }
 }
@@ -115,9 +110,9 @@ export function setStock(trx: Transaction, pet: Tables['pets'], quantity: number
 }
 
 async function store(trx: Transaction, pet: Tables['pets']): Promise<Tables['pets']> {
-  const { id, ...changed } = seal('pets', pet);
-  await trx.run(sql`update pets set ${assignments(changed)} where id = ${id}`);
-  return { id, ...changed };
+  const { id, ...changed } = pet;
+  await trx.run(sql`update pets set ${assignments({ ...changed, checksum: null })} where id = ${id}`);
+  return pet;
 }
 
 /**

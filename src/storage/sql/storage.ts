@@ -4,10 +4,9 @@ import { LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Fullness, OnChange, Storage } from '../../catalog/storage.ts';
 import type { Time } from '../../stdx/time.ts';
-import type { Engine } from '../engine.ts';
+import type { DatabaseNotOpened, Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
-import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { deleteOldOutcomes, hasOldOutcomes } from './once.ts';
@@ -25,7 +24,6 @@ export interface SqlStorageOptions {
   readonly categoriesMax: number;
   /** Bound on the serialised list of all categories, in bytes. */
   readonly categoriesBytesMax: number;
-  /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;
 }
 
@@ -47,16 +45,20 @@ export class SqlStorage implements Storage {
     const { time } = options;
     this.#time = time;
     this.transactions = new Transactions(engine, time, options.events);
-    const parts = { guard: new RowGuard(options.events), time };
-    this.categories = new SqlCategories(this.transactions, { ...options, ...parts });
-    this.pets = new SqlPets(this.transactions, parts);
-    this.orders = new SqlOrders(this.transactions, parts);
-    this.keys = new SqlKeys(this.transactions, parts);
-    this.limits = new SqlLimits(this.transactions, parts);
-    this.usage = new SqlUsage(this.transactions, parts);
-    this.audit = new SqlAudit(this.transactions, parts);
-    this.sessions = new SqlSessions(this.transactions, parts);
-    this.tokens = new SqlTokens(this.transactions, parts);
+    this.categories = new SqlCategories(this.transactions, options);
+    this.pets = new SqlPets(this.transactions, time);
+    this.orders = new SqlOrders(this.transactions, time);
+    this.keys = new SqlKeys(this.transactions, time);
+    this.limits = new SqlLimits(this.transactions, time);
+    this.usage = new SqlUsage(this.transactions, time);
+    this.audit = new SqlAudit(this.transactions, time);
+    this.sessions = new SqlSessions(this.transactions, time);
+    this.tokens = new SqlTokens(this.transactions, time);
+  }
+
+  /** Fulfilled, with the reason, when this process can no longer write and has to end. */
+  get failed(): Promise<DatabaseNotOpened> | undefined {
+    return this.transactions.engine.failed;
   }
 
   watch(onChange: OnChange): Promise<void> {

@@ -39,7 +39,6 @@ async function openBench(changes: Partial<Engine> = {}) {
     ...changes,
   };
   const transactions = new Transactions(engine, time.process(), {
-    rowDamaged: () => {},
     batchStored: ({ size }) => told.push(['stored', size]),
     storageRead: (durationMs) => told.push(['read', durationMs]),
     storageFailing: (work, { database, failure, error }) => told.push(['failing', work, database, failure, error]),
@@ -312,7 +311,7 @@ test('reads run beside a large transaction on the connection for them', async ()
 });
 
 test('work needs no events, and no connection beside it', async () => {
-  for (const events of [undefined, { rowDamaged: () => {} }]) {
+  for (const events of [undefined, {}]) {
     const time = new VirtualTime(0);
     const { db, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });
     const bare: Database = {

@@ -12,7 +12,6 @@ import {
   readChanges,
   readVersions,
 } from './change-feed.ts';
-import type { RowGuard } from './checksum.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** The time to wait for a lock that another process holds before failing. */
@@ -26,8 +25,9 @@ const PLACE_LOOK_MS = 1_000;
 type Work = 'read' | 'write';
 type Job = (trx: Transaction) => Promise<unknown>;
 
-export type StorageEvents = Pick<Events, 'rowDamaged'> &
-  Partial<Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>>;
+export type StorageEvents = Partial<
+  Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>
+>;
 
 export type Joined = Pick<Transactions, 'read' | 'change' | 'together'>;
 
@@ -228,20 +228,13 @@ export class Transactions {
   }
 }
 
-export interface NounOptions {
-  readonly guard: RowGuard;
-  readonly time: Time;
-}
-
-/** The storage of one noun: what its statements run on, the guard of its rows, and the time. */
+/** The storage of one noun: what its statements run on, and the time. */
 export abstract class SqlNoun<On extends Joined = Transactions> {
   protected readonly transactions: On;
-  protected readonly guard: RowGuard;
   protected readonly time: Time;
 
-  constructor(transactions: On, { guard, time }: NounOptions) {
+  constructor(transactions: On, time: Time) {
     this.transactions = transactions;
-    this.guard = guard;
     this.time = time;
   }
 

@@ -1,24 +1,26 @@
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { backup, type DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { realPath } from '../../stdx/real-path.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 import { releaseNeeded } from '../migrate.ts';
 import { claimFile } from './claim.ts';
-import { appliedIn, findDamagedRows } from './contents.ts';
+import { appliedIn, countRows } from './contents.ts';
+import { isSound, movedAside, openChecked, openSound, openToRead, restoringFile } from './database-file.ts';
 import { DatabaseDamaged, failureOf } from './failure.ts';
 import { createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './files.ts';
-import { findDamage, openToRead } from './open-to-read.ts';
-import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
+import { checkPages } from './page-check.ts';
 
 /** The time that a restore waits for commands that read the database. */
 const COMMANDS_WAIT_MS = 1_000;
 
 /**
- * Copies an existing database online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
- * damaged rows goes to `to.damaged` instead. Throws `DatabaseNotOpened`.
+ * Copies an existing database, beside its service, into one file in rollback-journal form: reading that changes
+ * nothing, and nothing beside it belongs to it. Checks every page of the copy. Replaces `to` only with `force`. Throws
+ * `DatabaseNotOpened`.
  */
-export async function backUp(file: string, to: string, { force }: { force: boolean }): Promise<void> {
+export function backUp(file: string, to: string, { force }: { force: boolean }): void {
   assertApart(to, file);
   if (!force && existsSync(to)) {
     throw new DatabaseNotOpened(`${to} is there already; name another file, or add --force to replace it`);
@@ -26,45 +28,49 @@ export async function backUp(file: string, to: string, { force }: { force: boole
   if (!existsSync(dirname(to)))
     throw new DatabaseNotOpened(`There is no folder ${dirname(to)} for the backup; make it`);
   const target = realPath(to);
+  if (hasLog(target)) {
+    throw new DatabaseNotOpened(
+      `${to} is a database with a log, ${to}-wal, that would change the backup; name another file`,
+    );
+  }
   const unfinished = `${target}.unfinished`;
-  let damaged: string[];
   try {
     using source = openToRead(file);
-    appliedIn(source.database, file);
-    await copyTo(unfinished, source.database);
-    using copy = openToRead(unfinished, { name: file });
-    damaged = findDamagedRows(copy.database);
-    putInPlace(unfinished, damaged.length > 0 ? `${target}.damaged` : target);
+    appliedIn(source, file);
+    copySound(unfinished, source, file);
+    // Damage in the copy is that of the database.
+    openSound(unfinished, { name: file }).close();
+    putInPlace(unfinished, target);
   } catch (error) {
     discard(unfinished);
     if (error instanceof DatabaseNotOpened) throw error;
     throw new DatabaseNotOpened(`Cannot back ${file} up to ${to}: ${failureOf(to, error)}`, { cause: error });
   }
-  if (damaged.length === 0) return;
-  throw new DatabaseNotOpened(
-    `The database ${file} has damaged rows (${damaged.length}): the copy is ${to}.damaged, and \`pet-catalog doctor\` names them`,
-  );
 }
 
 /**
  * Replaces a database that no service uses with a backup, and keeps the old one; returns the name of that, if there was
- * one. The new file is on the disk before anything else changes. A sound old one is then replaced at once, after its
- * log was moved into it. A damaged one is moved aside with its log: interrupted between the two there is no database,
- * and `openToWrite` says how to go on. Throws `DatabaseNotOpened` if a service runs on the database, or the backup is
- * damaged or of a later release.
+ * one. The new file is checked, compared with the backup, and on the disk before anything else changes. A sound old one
+ * is then replaced at once, after its log was moved into it. A damaged one is moved aside with its log: interrupted
+ * between the two there is no database, and `openToWrite` says how to go on. Throws `DatabaseNotOpened` if a service
+ * runs on the database, or the backup is damaged or of a later release.
  */
-export async function restore(from: string, file: string, now: number): Promise<string | undefined> {
+export function restore(from: string, file: string, now: number): string | undefined {
   assertApart(from, file);
   const copied = restoringFile(file);
   // What an interrupted restore left may be all that there is.
   const isCopy = realPath(from) === realPath(copied);
   using source = openBackup(from);
-  const needed = releaseNeeded(appliedIn(source.database, from));
+  const needed = releaseNeeded(appliedIn(source, from));
   if (needed)
     throw new DatabaseNotOpened(`The backup ${from} needs ${needed} or later: install that, or restore another`);
   using _claim = claimFile(file);
   try {
-    if (!isCopy) await copyTo(copied, source.database);
+    if (!isCopy) {
+      copyTo(copied, source);
+      using copy = openSound(copied);
+      assert.deepEqual(countRows(copy), countRows(source), 'the copy has other rows');
+    }
     syncToDisk(copied);
     syncToDisk(dirname(file));
   } catch (error) {
@@ -72,9 +78,7 @@ export async function restore(from: string, file: string, now: number): Promise<
     throw new DatabaseNotOpened(`Cannot copy ${from} to ${file}: ${failureOf(file, error)}`, { cause: error });
   }
   try {
-    // Under the claim no service has the old one open.
-    const isSound = isThere(file) && findDamage(file, { isAtRest: true }) === undefined;
-    const kept = isSound ? await keepCopy(file, now) : moveAside(file, now);
+    const kept = isSound(file) ? keepOld(file, now) : moveAside(file, now);
     putInPlace(copied, file);
     return kept;
   } catch (error) {
@@ -91,21 +95,34 @@ function assertApart(backupFile: string, file: string): void {
   throw new DatabaseNotOpened(`${backupFile} belongs to the database ${file}; name another file`);
 }
 
-function openBackup(from: string) {
+function openBackup(from: string): DatabaseSync {
   if (!isThere(from)) throw new DatabaseNotOpened(`There is no backup ${from}`);
   try {
-    return openToRead(realPath(from), { name: from });
+    return openSound(realPath(from), { name: from });
   } catch (error) {
     if (!(error instanceof DatabaseDamaged)) throw error;
     throw new DatabaseNotOpened(`The backup ${from} is damaged: ${error.damage}; restore another one`);
   }
 }
 
-/** Makes a private copy, whatever the mode of the source. */
-async function copyTo(file: string, source: DatabaseSync): Promise<void> {
+/**
+ * Makes a private copy of one moment, whatever the mode of the source. The backup interface of SQLite would begin anew
+ * at each commit of another process, without an end beside a busy service.
+ */
+function copyTo(file: string, source: DatabaseSync): void {
   discard(file);
   createPrivately(file);
-  await backup(source, file);
+  source.prepare('VACUUM INTO ?').run(file);
+}
+
+/** The same of a database that is not known to be sound: SQLite takes some damage for a full disk. */
+function copySound(file: string, source: DatabaseSync, name: string): void {
+  try {
+    copyTo(file, source);
+  } catch (error) {
+    const damage = checkPages(source);
+    throw damage === undefined ? error : new DatabaseDamaged(name, damage);
+  }
 }
 
 /** Removes a copy, and the journal that SQLite leaves beside one for which the disk is too full. */
@@ -113,23 +130,24 @@ function discard(copy: string): void {
   for (const part of ['', '-journal']) rmSync(copy + part, { force: true });
 }
 
-/** Moves the log of a sound database into it, and copies it. */
-async function keepCopy(file: string, now: number): Promise<string> {
-  using database = openChecked(file, COMMANDS_WAIT_MS);
-  const [moved] = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
-  if (moved?.busy !== 0) throw inUse(file);
-  const kept = freeName(file, now);
-  const unfinished = `${file}.keeping`;
-  try {
-    await copyTo(unfinished, database);
-    putInPlace(unfinished, kept);
-  } catch (error) {
-    discard(unfinished);
-    throw error;
+/** Moves the log of a sound database into it, and gives it a second name, which it keeps when it is replaced. */
+function keepOld(file: string, now: number): string {
+  {
+    using database = openChecked(file, COMMANDS_WAIT_MS);
+    const [moved] = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+    if (moved?.busy !== 0) throw inUse(file);
   }
-  database.close();
   if (hasLog(file)) throw inUse(file);
   for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
+  chmodSync(file, PRIVATE_FILE_MODE);
+  const kept = freeName(file, now);
+  try {
+    linkSync(file, kept);
+  } catch {
+    // A file system without hard links.
+    copyFileSync(file, kept);
+    syncToDisk(kept);
+  }
   return kept;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { failureOf, findReadOnlyMount } from './failure.ts';
+import { failureOf, findFileMount, findReadOnlyMount } from './failure.ts';
 import { createPrivately, IN_MEMORY } from './files.ts';
 
 const SQLITE_BUSY = 5;
@@ -16,7 +16,7 @@ const CLAIM_WAIT_MS = 100;
 export function claimFile(file: string): Disposable {
   if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
   const lock = `${file}.lock`;
-  const mount = findReadOnlyMount(file);
+  const mount = findFileMount(file) ?? findReadOnlyMount(file);
   if (mount) throw new DatabaseNotOpened(`${mount.finding}: ${mount.advice}`);
   try {
     createPrivately(lock);

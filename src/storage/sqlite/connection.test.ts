@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict';
-import {
-  copyFileSync,
-  mkdtempDisposableSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdtempDisposableSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { untilTrue } from '../../../test/kit/clock.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
-import { openToWrite } from './open-to-write.ts';
+import { openToWrite } from './database-file.ts';
+import { DatabaseDamaged } from './failure.ts';
 
-/** SQLITE_IOERR_FSYNC and SQLITE_IOERR_WRITE (sqlite.org/rescode.html). */
-const [FSYNC, WRITE] = [1_034, 778];
+/** SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE and SQLITE_CORRUPT (sqlite.org/rescode.html). */
+const [FSYNC, WRITE, CORRUPT] = [1_034, 778, 11];
 
 /** A connection to a new file with the table `t`. */
-function openPlace() {
+function openPlace({ hasLock = false } = {}) {
   const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
   const file = join(folder.path, 'x.db');
-  const connection = new SqliteConnection(file, openToWrite(file, 'create'));
+  if (hasLock) writeFileSync(`${file}.lock`, '');
+  const connection = new SqliteConnection(file, openToWrite(file, 'create'), { hasLock });
   connection.prepare('CREATE TABLE t (x)').run([]);
   return {
     folder: folder.path,
@@ -49,23 +44,6 @@ function failNext(t: TestContext, text: string, fields: object): Error {
     });
   }
   return fault;
-}
-
-function failSync(t: TestContext, connection: SqliteConnection): void {
-  const text = 'INSERT INTO t VALUES (0)';
-  const fault = failNext(t, text, { errcode: FSYNC });
-  assert.throws(
-    () => connection.prepare(text).run([]),
-    (error: Error) => {
-      assert.ok(error instanceof LogNotSynced);
-      assert.deepEqual(
-        [error.message, error.cause],
-        ['The log of the database could not be synced to the disk', fault],
-      );
-      return true;
-    },
-  );
-  t.mock.restoreAll();
 }
 
 test('a database is opened with a log, full syncs and foreign keys, and waits for others until told not to', () => {
@@ -96,66 +74,34 @@ test('a statement is prepared once while it is used often', () => {
   assert.equal(connection.prepare('SELECT 97'), others[96]);
 });
 
-test('after a failed sync nothing is written until the log is in the file and that was checked', (t) => {
+test('after a failed sync nothing is written, and the process is told to end', async (t) => {
   using place = openPlace();
-  const { file, connection, values, pragma } = place;
-  connection.waitNoMore();
+  const { file, connection, values } = place;
   connection.prepare('INSERT INTO t VALUES (1)').run([]);
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const suspended = () =>
-    assert.throws(() => connection.assertWritable(), {
-      constructor: WritesSuspended,
-      message: 'Nothing is written until the log can be synced again',
-    });
-  connection.assertWritable();
-  failSync(t, connection);
-  suspended();
+  const text = 'INSERT INTO t VALUES (2)';
+  const fault = failNext(t, text, { errcode: FSYNC });
+  const message = `The log of the database ${file} could not be synced to the disk: the last writes may or may not be stored; see dmesg, and move the database to another disk`;
+  const failed = { constructor: LogNotSynced, message, cause: fault };
+  assert.throws(() => connection.prepare(text).run([]), failed);
+  t.mock.restoreAll();
+  assert.throws(() => connection.assertWritable(), { constructor: WritesSuspended, message });
   assert.deepEqual(values(), [1], 'reads go on');
-  {
-    using reader = new DatabaseSync(file);
-    reader.exec('BEGIN; SELECT * FROM t');
-    const rows = reader.prepare('SELECT * FROM t').iterate();
-    rows.next();
-    connection.prepare('INSERT INTO t VALUES (2)').run([]);
-    t.mock.timers.tick(1_000);
-    suspended();
-    assert.equal(connection.opened, 1);
-    rows.return?.();
-  }
-  t.mock.timers.tick(999);
-  suspended();
-  const kept = connection.prepare('SELECT x FROM t');
-  t.mock.timers.tick(1);
-  connection.assertWritable();
-  assert.equal(connection.opened, 2);
-  assert.equal(statSync(`${file}-wal`).size, 0, 'the log was moved into the file');
-  assert.notEqual(connection.prepare('SELECT x FROM t'), kept);
-  assert.deepEqual([values(), pragma('busy_timeout'), pragma('synchronous')], [[1, 2], 0, 2]);
-
-  failSync(t, connection);
-  t.mock.timers.tick(500);
-  failSync(t, connection);
-  t.mock.timers.tick(999);
-  suspended();
-  t.mock.timers.tick(1);
-  connection.assertWritable();
+  await assert.rejects(async () => {
+    throw await connection.failed;
+  }, failed);
 });
 
-test('a file that is damaged after a failed sync is not written again', (t) => {
+test('damage that a statement meets stops every write', (t) => {
   using place = openPlace();
   const { file, connection } = place;
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all([]);
-  const bytes = readFileSync(file);
-  failSync(t, connection);
-  const damaged = Buffer.from(bytes);
-  damaged.fill(0xff, 4_096);
-  writeFileSync(file, damaged);
-  t.mock.timers.tick(1_000);
-  assert.throws(() => connection.assertWritable(), WritesSuspended);
-  writeFileSync(file, bytes);
-  t.mock.timers.tick(1_000);
-  connection.assertWritable();
+  failNext(t, 'SELECT x FROM t WHERE x = 1', { errcode: CORRUPT });
+  assert.throws(() => connection.prepare('SELECT x FROM t WHERE x = 1').all([]), { constructor: DatabaseDamaged });
+  t.mock.restoreAll();
+  for (const assertion of ['assertWritable', 'assertInPlace'] as const)
+    assert.throws(() => connection[assertion](), {
+      constructor: WritesSuspended,
+      message: `The database ${file} is damaged: disk I/O error; put a backup in its place with \`pet-catalog restore BACKUP\``,
+    });
 });
 
 test('any other error is that of SQLite, and suspends nothing', (t) => {
@@ -168,16 +114,12 @@ test('any other error is that of SQLite, and suspends nothing', (t) => {
     t.mock.restoreAll();
     connection.assertWritable();
   }
-  const text = 'SELECT x FROM t WHERE x = 9';
-  failNext(t, text, { errcode: FSYNC });
-  assert.throws(() => connection.prepare(text).all([]), LogNotSynced);
-  t.mock.restoreAll();
 });
 
-test('a file or a log that was removed or replaced takes no commit, until it is back', () => {
-  using place = openPlace();
+test('without its file, log or lock nothing is committed, until it is back', () => {
+  using place = openPlace({ hasLock: true });
   const { file, folder, connection, values } = place;
-  const message = `The file ${file} or its log was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
+  const message = `The database ${file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   const gone = () => {
     assert.throws(() => connection.assertWritable(), { constructor: WritesSuspended, message });
     assert.throws(() => connection.assertInPlace(), { constructor: WritesSuspended, message });
@@ -190,7 +132,7 @@ test('a file or a log that was removed or replaced takes no commit, until it is 
   };
   inPlace();
   const aside = join(folder, 'aside');
-  for (const part of ['', '-wal']) {
+  for (const part of ['', '-wal', '.lock']) {
     renameSync(file + part, aside);
     gone();
     copyFileSync(aside, file + part);
@@ -212,4 +154,20 @@ test('a connection that only reads, and one to memory, have no file to lose', ()
     connection.assertKept();
     connection.close();
   }
+});
+
+test('a change of names in the folder is noticed at once, also long after the one before', async (t) => {
+  using place = openPlace();
+  const { file, folder, connection } = place;
+  // The folder's own time shows each change, once it is another than that of the change before.
+  await untilTrue(() => Date.now() > statSync(folder).ctimeMs + 50);
+  const now = Date.now();
+  t.mock.method(Date, 'now', () => now + 60_000);
+  connection.assertKept();
+  renameSync(file, join(folder, 'aside'));
+  assert.throws(() => connection.assertKept(), CommitLost);
+  renameSync(join(folder, 'aside'), file);
+  connection.assertKept();
+  rmSync(folder, { recursive: true });
+  assert.throws(() => connection.assertWritable(), WritesSuspended);
 });

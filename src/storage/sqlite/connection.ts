@@ -1,15 +1,13 @@
-import { type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import type { Connection, Database, Statement, Transaction } from '../engine.ts';
+import { type Connection, type Database, DatabaseNotOpened, type Statement, type Transaction } from '../engine.ts';
+import { openChecked } from './database-file.ts';
+import { DatabaseDamaged, isDamage } from './failure.ts';
 import { IN_MEMORY } from './files.ts';
-import type { Reader } from './open-to-read.ts';
-import { openChecked } from './open-to-write.ts';
-import { inspectLog } from './wal.ts';
+import { Place } from './place.ts';
 
 const STATEMENTS_MAX = 100;
-const REOPEN_INTERVAL_MS = 1_000;
 /** SQLITE_IOERR_FSYNC (sqlite.org/rescode.html). */
 const FSYNC_FAILED = 1034;
 /** SQLite's own default. */
@@ -25,7 +23,7 @@ const CHECKPOINT = `
   database.close();
 `;
 
-/** A statement that is compiled once. Running it throws `LogNotSynced`, or SQLite's error. */
+/** A statement that is compiled once. Running it throws `LogNotSynced`, `DatabaseDamaged`, or SQLite's error. */
 export interface PreparedStatement {
   all(values: readonly unknown[]): unknown[];
   /** Returns how many rows it inserted, changed or deleted. */
@@ -34,39 +32,41 @@ export interface PreparedStatement {
 }
 
 /** A sync of the log failed: whether the transaction is on the disk is not known. */
-export class LogNotSynced extends Error {}
-/** Nothing is written because an earlier sync of the log failed, or because the file was removed or replaced. */
+export class LogNotSynced extends DatabaseNotOpened {}
+/** Nothing is written any more, because the file is damaged, was removed or replaced, or could not be synced. */
 export class WritesSuspended extends Error {}
 /** The file was removed or replaced before a commit was done: the next start would not find it. */
 export class CommitLost extends Error {}
 
+interface ConnectionOptions {
+  /** True for a service, which holds the lock beside the file. */
+  readonly hasLock?: boolean;
+  readonly isWritable?: boolean;
+}
+
 /**
- * This process's connection to a database file. After a sync of the log that failed it writes nothing more: what the
- * disk holds is not known, and the system may report the next sync as done without having written what the failed one
- * left. Once a second it tries to move the log into the file and to sync that; then it opens the file anew, checks it
- * and writes again. Until then the log stays as it is.
+ * This process's connection to a database file. After a sync of the log that failed it writes nothing more: the system
+ * may report the next sync as done without having written what the failed one left. The process has to end; the next
+ * start reads what the disk holds.
  */
 export class SqliteConnection {
   readonly #file: string;
-  readonly #isWritable: boolean;
-  #database: DatabaseSync;
-  #timeoutMs: number | undefined;
-  #statements = new Map<string, PreparedStatement>();
-  #reopening: NodeJS.Timeout | undefined;
-  #opened = 1;
-  /** The file that was opened, and its log, once that was seen. */
-  #place: Stats | undefined;
-  #log: Stats | undefined;
+  readonly #database: DatabaseSync;
+  readonly #place: Place | undefined;
+  readonly #statements = new Map<string, PreparedStatement>();
+  readonly #failure = Promise.withResolvers<LogNotSynced>();
+  /** Why nothing is written any more. */
+  #suspended: string | undefined;
 
-  constructor(file: string, database: DatabaseSync, { isWritable = true } = {}) {
+  constructor(file: string, database: DatabaseSync, { isWritable = true, hasLock = false }: ConnectionOptions = {}) {
     this.#file = file;
-    this.#isWritable = isWritable && file !== IN_MEMORY;
     this.#database = database;
-    this.#findPlace();
+    this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock }) : undefined;
   }
 
-  get opened(): number {
-    return this.#opened;
+  /** Fulfilled when this process has to end. */
+  get failed(): Promise<LogNotSynced> {
+    return this.#failure.promise;
   }
 
   get isTransaction(): boolean {
@@ -75,30 +75,40 @@ export class SqliteConnection {
 
   /** From now on `Transactions` waits for locks by retrying: SQLite's own wait would block the event loop. */
   waitNoMore(): void {
-    this.#timeoutMs = 0;
     this.#database.exec('PRAGMA busy_timeout = 0');
   }
 
+  /** Throws `WritesSuspended` if a commit would be lost. */
   assertWritable(): void {
-    if (this.#reopening) throw new WritesSuspended('Nothing is written until the log can be synced again');
-    this.assertInPlace();
+    this.#assertNotSuspended();
+    if (this.#place?.isKept() === false) throw new WritesSuspended(this.#goneMessage());
   }
 
-  /** Throws `WritesSuspended` if commits would be lost, because the file or its log was removed or replaced. */
+  /** The same, by a look at each file. */
   assertInPlace(): void {
-    if (!this.#isInPlace()) throw new WritesSuspended(this.#goneMessage());
+    this.#assertNotSuspended();
+    if (this.#place?.isKeptByEach() === false) throw new WritesSuspended(this.#goneMessage());
   }
 
   /** Throws `CommitLost` if what was just committed went to a file that is no longer in its place. */
   assertKept(): void {
-    if (!this.#isInPlace()) throw new CommitLost(this.#goneMessage());
+    if (this.#place?.isKept() === false) throw new CommitLost(this.#goneMessage());
   }
 
-  #isInPlace(): boolean {
-    if (!this.#isWritable) return true;
-    const log = statSync(`${this.#file}-wal`, { throwIfNoEntry: false });
-    this.#log ??= log;
-    return isSame(this.#place, statSync(this.#file, { throwIfNoEntry: false })) && isSame(this.#log, log);
+  /** From now on nothing is written, because damage was found. */
+  suspend(damage: string): DatabaseDamaged {
+    const error = new DatabaseDamaged(this.#file, damage);
+    this.#suspended ??= error.message;
+    return error;
+  }
+
+  /** The error that a failed sync of the log makes, with which this process has to end. */
+  failSync(cause: unknown): LogNotSynced {
+    const message = `The log of the database ${this.#file} could not be synced to the disk: the last writes may or may not be stored; see dmesg, and move the database to another disk`;
+    this.#suspended ??= message;
+    const error = new LogNotSynced(message, { cause });
+    this.#failure.resolve(error);
+    return error;
   }
 
   /** A statement, cached while it is used often. */
@@ -132,59 +142,21 @@ export class SqliteConnection {
   }
 
   close(): void {
-    clearTimeout(this.#reopening);
     this.#database.close();
   }
 
-  #findPlace(): void {
-    if (!this.#isWritable) return;
-    this.#place = statSync(this.#file, { throwIfNoEntry: false });
-    this.#log = undefined;
+  #assertNotSuspended(): void {
+    if (this.#suspended !== undefined) throw new WritesSuspended(this.#suspended);
   }
 
   #goneMessage(): string {
-    return `The file ${this.#file} or its log was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
+    return `The database ${this.#file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   }
 
   #failed(error: unknown): unknown {
-    if ((error as { errcode?: number }).errcode !== FSYNC_FAILED) return error;
-    this.#reopenLater();
-    return new LogNotSynced('The log of the database could not be synced to the disk', { cause: error });
+    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.failSync(error);
+    return isDamage(error) ? this.suspend((error as Error).message) : error;
   }
-
-  #reopenLater(): void {
-    clearTimeout(this.#reopening);
-    this.#reopening = setTimeout(() => this.#reopen(), REOPEN_INTERVAL_MS).unref();
-  }
-
-  #reopen(): void {
-    let fresh: DatabaseSync | undefined;
-    try {
-      const { damage } = inspectLog(this.#file);
-      if (damage !== undefined) throw new Error(damage);
-      this.assertInPlace();
-      // What was acknowledged is in the file then, written anew, and the log with what the failed sync left is empty.
-      const [moved] = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
-      if (moved?.busy !== 0) throw new Error('another process reads the log');
-      fresh = openChecked(this.#file, this.#timeoutMs);
-      const found = Object.values(fresh.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
-      if (found !== 'ok') throw new Error(`the database is damaged: ${found}`);
-      this.#database.close();
-    } catch {
-      if (fresh?.isOpen) fresh.close();
-      this.#reopenLater();
-      return;
-    }
-    this.#database = fresh;
-    this.#opened += 1;
-    this.#statements = new Map();
-    this.#reopening = undefined;
-    this.#findPlace();
-  }
-}
-
-function isSame(one: Stats | undefined, other: Stats | undefined): boolean {
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 /** Statements in a transaction, or beside one on a connection of its own. */
@@ -200,8 +172,7 @@ function statementsOn(connection: SqliteConnection): Transaction {
 export class SqliteDatabase implements Database {
   readonly #connection: SqliteConnection;
   readonly #file: string;
-  /** The options that the file was opened with if it is only read. */
-  readonly #opened: Reader | undefined;
+  readonly #isWritable: boolean;
   readonly #inTransaction: Transaction;
   /** Fulfilled when the transaction under way has ended. */
   #underWay: Promise<void> | undefined;
@@ -212,10 +183,10 @@ export class SqliteDatabase implements Database {
   #isLarge = false;
   #checkpointing = Promise.resolve();
 
-  constructor(connection: SqliteConnection, { file, reader }: { file: string; reader: Reader | undefined }) {
+  constructor(connection: SqliteConnection, { file, isWritable }: { file: string; isWritable: boolean }) {
     this.#connection = connection;
     this.#file = file;
-    this.#opened = reader;
+    this.#isWritable = isWritable;
     this.#inTransaction = statementsOn(connection);
   }
 
@@ -235,8 +206,8 @@ export class SqliteDatabase implements Database {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay = promise;
     try {
-      if (!this.#opened) this.#connection.assertWritable();
-      this.#connection.prepare(this.#opened ? 'begin' : 'begin immediate').run([]);
+      if (this.#isWritable) this.#connection.assertWritable();
+      this.#connection.prepare(this.#isWritable ? 'begin immediate' : 'begin').run([]);
       const result = await work(this.#inTransaction);
       this.#commit();
       return result;
@@ -252,7 +223,7 @@ export class SqliteDatabase implements Database {
   startLarge(): void {
     if (this.#file === IN_MEMORY) return;
     if (!this.#second) {
-      this.#second = new SqliteConnection(this.#file, openChecked(this.#file));
+      this.#second = new SqliteConnection(this.#file, openChecked(this.#file), { isWritable: false });
       this.#second.waitNoMore();
     }
     this.reader = statementsOn(this.#second);
@@ -261,7 +232,9 @@ export class SqliteDatabase implements Database {
   /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
   async finishLarge(): Promise<void> {
     await this.#checkpointing;
-    this.#isLarge = await syncLargeLog(this.#file);
+    this.#isLarge = await syncLargeLog(this.#file).catch((error) => {
+      throw this.#connection.failSync(error);
+    });
     if (this.#isLarge) this.#checkpointEvery(0);
   }
 
@@ -269,7 +242,6 @@ export class SqliteDatabase implements Database {
     await this.#checkpointing;
     this.#second?.close();
     this.#connection.close();
-    this.#opened?.[Symbol.dispose]();
   }
 
   #commit(): void {

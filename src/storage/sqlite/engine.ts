@@ -2,10 +2,10 @@ import type { Engine, Failure } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
-import { notOpened } from './failure.ts';
+import { isLarge, openToRead, openToWrite } from './database-file.ts';
+import { DatabaseDamaged, notOpened } from './failure.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './files.ts';
-import { openToRead } from './open-to-read.ts';
-import { openToWrite } from './open-to-write.ts';
+import { checkPagesInThread } from './page-check.ts';
 
 const READ_AT_ONCE = 1_000;
 /** Polling interval; another process's change must be seen within a second. */
@@ -25,10 +25,10 @@ const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
 
 /** Opens a database file for a purpose. Throws `DatabaseNotOpened`. */
 export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Promise<Engine> {
-  const reader = purpose === 'read' && file !== IN_MEMORY ? openToRead(file) : undefined;
-  const database = reader?.database ?? openToWrite(file, purpose);
-  const connection = new SqliteConnection(file, database, { isWritable: !reader });
-  const db = new SqliteDatabase(connection, { file, reader });
+  const isWritable = purpose !== 'read' || file === IN_MEMORY;
+  const database = isWritable ? openToWrite(file, purpose) : openToRead(file);
+  const connection = new SqliteConnection(file, database, { isWritable, hasLock: purpose === 'serve' });
+  const db = new SqliteDatabase(connection, { file, isWritable });
   try {
     if (purpose === 'serve') emptyLog(connection, file);
     await migrate(db, { int64: 'integer', purpose });
@@ -37,6 +37,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     throw notOpened(file, error);
   }
   connection.waitNoMore();
+  if (purpose === 'serve' && file !== IN_MEMORY && isLarge(file)) void checkBesideWork(connection, file);
   return {
     db,
     place: file,
@@ -45,7 +46,14 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     watch: (look) => watch(connection, look),
     size: async () => sizeOf(file),
     assertInPlace: () => connection.assertInPlace(),
+    failed: connection.failed,
   };
+}
+
+/** Checks every page while the service works. What cannot be read shows again where it is needed. */
+async function checkBesideWork(connection: SqliteConnection, file: string): Promise<void> {
+  const damage = await checkPagesInThread(file).catch(() => undefined);
+  if (damage !== undefined) connection.suspend(damage);
 }
 
 /**
@@ -63,7 +71,7 @@ function emptyLog(connection: SqliteConnection, file: string): void {
 
 function classify(error: unknown): Failure | undefined {
   if (error instanceof LogNotSynced || error instanceof CommitLost) return 'unknown';
-  if (error instanceof WritesSuspended) return 'unavailable';
+  if (error instanceof WritesSuspended || error instanceof DatabaseDamaged) return 'unavailable';
   const { errcode } = (error ?? {}) as { errcode?: unknown };
   if (typeof errcode !== 'number') return undefined;
   const code = errcode & 0xff;
@@ -108,10 +116,10 @@ function watch(connection: SqliteConnection, look: () => Promise<void>): () => P
  * The version of the file as one connection counts it. Undefined if the file cannot be read now: the next poll retries,
  * and reads report the error meanwhile.
  */
-function readVersion(connection: SqliteConnection): string | undefined {
+function readVersion(connection: SqliteConnection): number | undefined {
   try {
     const [row] = connection.prepare('PRAGMA data_version').all([]) as { data_version: number }[];
-    return `${connection.opened} ${row?.data_version}`;
+    return row?.data_version;
   } catch {
     return undefined;
   }

@@ -77,7 +77,11 @@ test('a file whose content is wrong is damaged, and anything else is a reason wh
     const cause = error({ errcode }, 'said');
     const found = notOpened(FILE, cause, 'named');
     assert.equal(found instanceof DatabaseDamaged, isDamaged, `${errcode}`);
-    if (isDamaged) assert.match(found.message, /^The database named is damaged: said; see what/);
+    if (isDamaged)
+      assert.match(
+        found.message,
+        /^The database named is damaged: said; put a backup in its place with `pet-catalog restore BACKUP`$/,
+      );
     else assert.deepEqual([found.message, found.cause], ['Cannot open the database named: said', cause]);
     assert.equal(notOpened(FILE, found), found);
   }

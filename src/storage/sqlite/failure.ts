@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseNotOpened } from '../engine.ts';
 import { sizeOf } from './files.ts';
@@ -9,26 +9,28 @@ const IOERR = 10;
 const [CORRUPT, NOTADB, SHORT_READ] = [11, 26, 522];
 /** SQLite needs at least the 32 KiB of that memory. */
 const FREE_BYTES_MIN = 64 * 1024;
+const MOUNTS = '/proc/self/mountinfo';
 
 /** The content of a file is damaged. Only this error advises to put a backup in its place. */
 export class DatabaseDamaged extends DatabaseNotOpened {
   readonly damage: string;
 
   constructor(file: string, damage: string) {
-    super(
-      `The database ${file} is damaged: ${damage}; see what it still holds with \`pet-catalog doctor --repair\`, or put a backup in its place with \`pet-catalog restore BACKUP\``,
-    );
+    super(`The database ${file} is damaged: ${damage}; put a backup in its place with \`pet-catalog restore BACKUP\``);
     this.damage = damage;
   }
+}
+
+/** True if SQLite found that a file is damaged, or that it is no database. */
+export function isDamage(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: number };
+  return errcode !== undefined && ([CORRUPT, NOTADB].includes(errcode & 0xff) || errcode === SHORT_READ);
 }
 
 /** The error that says why a file could not be opened, and what to do; `name` is what the operator calls the file. */
 export function notOpened(file: string, error: unknown, name = file): DatabaseNotOpened {
   if (error instanceof DatabaseNotOpened) return error;
-  const { errcode } = error as { readonly errcode?: number };
-  if (errcode !== undefined && ([CORRUPT, NOTADB].includes(errcode & 0xff) || errcode === SHORT_READ)) {
-    return new DatabaseDamaged(name, (error as Error).message);
-  }
+  if (isDamage(error)) return new DatabaseDamaged(name, (error as Error).message);
   const mount = findReadOnlyMount(file);
   const why = mount
     ? `${mount.finding}: ${mount.advice}`
@@ -79,6 +81,23 @@ export function findObstacle(file: string): Obstacle | undefined {
     }
   }
   return undefined;
+}
+
+/** The finding that a database file is itself a mount point: its log and lock would lie in another folder. */
+export function findFileMount(file: string): Obstacle | undefined {
+  const path = resolve(file);
+  const mounts = existsSync(MOUNTS) ? readFileSync(MOUNTS, 'utf8') : '';
+  // Fields are separated by blanks; blanks in a path are octal (proc_pid_mountinfo(5)).
+  const points = mounts
+    .split('\n')
+    .map((line) =>
+      line.split(' ')[4]?.replaceAll(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
+    );
+  if (!points.includes(path)) return undefined;
+  return {
+    finding: `The file of the database ${path} is itself a mount point, so that its log would be lost beside it`,
+    advice: `mount its folder ${dirname(path)} instead`,
+  };
 }
 
 /** Which file beside a database its owner could not write to, as one that root made: root itself may write to all. */

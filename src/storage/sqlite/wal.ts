@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 const HEADER_BYTES = 32;
@@ -12,21 +12,29 @@ const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
 const ORDERED_FRAMES_MAX = 256;
 /** A log that changes at every reading is in use, and then what looks wrong is being written. */
 const READINGS_MAX = 5;
+/** The header of a database file (sqlite.org/fileformat2.html, section 1.3), and the byte whose page is never used. */
+const DATABASE_HEADER_BYTES = 100;
+const DATABASE_MAGIC = 'SQLite format 3\0';
+const LOCK_BYTE = 0x40000000;
 
 type Checksum = readonly [number, number];
 
-/** The content of the write-ahead log of a database file. */
-export interface LogState {
-  readonly damage?: string | undefined;
-  /** Its transactions that are whole, from the beginning up to the damage, and the bytes that they end at. */
+interface Log {
+  readonly damage?: string;
+  /** The transactions that are whole, from the beginning up to the damage, and their frames. */
   readonly commits: number;
+  readonly frames: number;
+  /** The pages in those frames, and how many the database has after the last of them. */
+  readonly pages: ReadonlySet<number>;
+  readonly pageCount: number;
+  /** Where the last whole transaction ends. */
   readonly intactBytes: number;
-  /** Transactions with frames after the damage; SQLite would drop them. */
-  readonly behind: number;
+  /** Tells one round of the log from another: a checkpoint begins it anew. */
+  readonly salt: string;
 }
 
-interface Reading extends LogState {
-  /** Tells one round of the log from another: a checkpoint begins it anew. */
+interface Finding {
+  readonly damage: string | undefined;
   readonly salt: string;
 }
 
@@ -47,39 +55,74 @@ type ReadWord = (at: number) => number;
  * very last transaction, too: it counts frames only once they are synced. Without one, such damage looks like a torn
  * transaction and passes. A log with transactions beside a file that is missing or empty is damage as well.
  *
- * Another process may write while the log is read, so a finding counts only if a second reading of the same round
- * agrees. The process that has the database open must not read the index: closing it would release SQLite's locks.
+ * A file that is shorter than its header or its log says is damage too: SQLite would fill the gap with empty pages.
+ *
+ * Another process may write meanwhile, so a finding counts only if a second reading of the same round agrees. The
+ * process that has the database open must not read the index: closing it would release SQLite's locks.
  */
-export function inspectLog(databaseFile: string, options: InspectOptions = {}): LogState {
-  let last = readFiles(databaseFile, options);
+export function findDamage(databaseFile: string, options: InspectOptions = {}): string | undefined {
+  let last = inspect(databaseFile, options);
   for (let readings = 1; last.damage !== undefined && readings < READINGS_MAX; readings += 1) {
-    const again = readFiles(databaseFile, options);
-    if (again.damage === last.damage && again.salt === last.salt) {
-      const { damage, commits, intactBytes, behind } = again;
-      return { damage, commits, intactBytes, behind };
-    }
+    const again = inspect(databaseFile, options);
+    if (again.damage === last.damage && again.salt === last.salt) return again.damage;
     last = again;
   }
-  const { commits, intactBytes } = last;
-  return { commits, intactBytes, behind: 0 };
+  return undefined;
 }
 
-function readFiles(databaseFile: string, { isAtRest = false, read = readFileSync }: InspectOptions): Reading {
+function inspect(databaseFile: string, { isAtRest = false, read = readFileSync }: InspectOptions): Finding {
   // Before the log, which only grows meanwhile unless a checkpoint begins a new round.
   const index = isAtRest ? readIndex(`${databaseFile}-shm`) : undefined;
   const log = readLog(`${databaseFile}-wal`, read);
-  if (log.damage !== undefined) return log;
-  if (index && log.salt === '' && index.frames > index.moved) {
-    return { ...log, damage: 'its log is missing, and the index of the log counts transactions that were only there' };
-  }
-  if (index && log.salt === index.salt && index.frames > log.frames) {
-    return { ...log, damage: damagedAt(log.intactBytes), behind: Math.max(log.behind, 1) };
-  }
-  if (log.commits > 0 && (statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0) === 0) {
-    return { ...log, damage: `it is missing or empty, while its log holds transactions (${log.commits})` };
-  }
-  return log;
+  return { salt: log.salt, damage: log.damage ?? findLost(log, index) ?? findGap(databaseFile, log) };
 }
+
+/** Transactions that the index counts and the log has no more. */
+function findLost(log: Log, index: Index | undefined): string | undefined {
+  if (index && log.salt === '' && index.frames > index.moved) {
+    return 'its log is missing, and the index of the log counts transactions that were only there';
+  }
+  return index && log.salt === index.salt && index.frames > log.frames ? damagedAt(log.intactBytes) : undefined;
+}
+
+/** Pages that are neither in the file nor in the log. */
+function findGap(file: string, log: Log): string | undefined {
+  const header = readHeader(file);
+  if (!header) {
+    return log.commits > 0 ? `it is missing or empty, while its log holds transactions (${log.commits})` : undefined;
+  }
+  const { pageBytes, bytes } = header;
+  const pageCount = log.commits > 0 ? log.pageCount : header.pageCount;
+  const needed = pageCount * pageBytes;
+  if (pageBytes === 0 || bytes >= needed) return undefined;
+  const locked = Math.floor(LOCK_BYTE / pageBytes) + 1;
+  for (let page = Math.floor(bytes / pageBytes) + 1; page <= pageCount; page += 1) {
+    if (!log.pages.has(page) && page !== locked) return `it has ${bytes} bytes, and should have ${needed}`;
+  }
+  return undefined;
+}
+
+/** The bytes of a database file, and what its header says; undefined if it is missing or empty. */
+function readHeader(file: string) {
+  // The header before the size: a checkpoint writes the first page before those behind it.
+  const header = Buffer.alloc(DATABASE_HEADER_BYTES);
+  if (!existsSync(file)) return undefined;
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, header, 0, header.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  const bytes = statSync(file).size;
+  if (bytes === 0) return undefined;
+  const isDatabase = header.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
+  // 1 stands for 65,536. Programs older than SQLite 3.7 leave a page count that is not of the last change.
+  const pageBytes = isDatabase ? header.readUInt16BE(16) : 0;
+  const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
+  return { bytes, pageBytes: pageBytes === 1 ? 65_536 : pageBytes, pageCount: isCurrent ? header.readUInt32BE(28) : 0 };
+}
+
+type Index = NonNullable<ReturnType<typeof readIndex>>;
 
 /** The committed frames by the index, and how many a checkpoint moved; undefined for none or one that is torn. */
 function readIndex(file: string) {
@@ -99,8 +142,8 @@ function damagedAt(at: number): string {
   return `its log is damaged at byte ${at}`;
 }
 
-function readLog(file: string, read: (file: string) => Buffer): Reading & { readonly frames: number } {
-  const empty = { commits: 0, intactBytes: 0, behind: 0, salt: '', frames: 0 };
+function readLog(file: string, read: (file: string) => Buffer): Log {
+  const empty = { commits: 0, frames: 0, pages: new Set<number>(), pageCount: 0, intactBytes: 0, salt: '' };
   if (!existsSync(file)) return empty;
   const log = read(file);
   if (log.length <= HEADER_BYTES) return empty;
@@ -115,14 +158,15 @@ function readLog(file: string, read: (file: string) => Buffer): Reading & { read
   return readFrames(log, header, readWord);
 }
 
-function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): ReturnType<typeof readLog> {
+function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
   const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
   const salt = log.subarray(16, 24);
   const hasSalt = (at: number) => salt.equals(log.subarray(at + 8, at + 16));
   /** The checksum of a frame, which goes on from that of the frame before it. */
   const sumOf = (at: number, before: Checksum) =>
     checksum(checksum(before, at, 8, readWord), at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES, readWord);
-  let [commits, intactBytes] = [0, HEADER_BYTES];
+  const pages = new Set<number>();
+  let [commits, intactBytes, pageCount] = [0, HEADER_BYTES, 0];
   let sum = header;
   let at = HEADER_BYTES;
   let isSaltDamaged = false;
@@ -133,9 +177,11 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): ReturnTy
     isSaltDamaged = isContinued && !hasSalt(at);
     if (!isContinued || isSaltDamaged) break;
     sum = next;
+    pages.add(log.readUInt32BE(at));
     if (!isCommit(log, at)) continue;
     commits += 1;
     intactBytes = at + frameBytes;
+    pageCount = log.readUInt32BE(at + 4);
   }
   let behind = 0;
   let isOpen = false;
@@ -152,8 +198,8 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): ReturnTy
     if (isIntact) lastPage = isOpen ? page : 0;
   }
   const frames = (intactBytes - HEADER_BYTES) / frameBytes;
-  const state = { commits, intactBytes, behind, salt: salt.toString('hex'), frames };
-  return behind > 1 ? { ...state, damage: damagedAt(at) } : state;
+  const found = { commits, frames, pages, pageCount, intactBytes, salt: salt.toString('hex') };
+  return behind > 1 ? { ...found, damage: damagedAt(at) } : found;
 }
 
 /** True if a frame ends a transaction: it says how many pages the database then has. */

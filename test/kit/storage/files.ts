@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../../../src/storage/engine.ts';
 import { openStorage } from '../../../src/storage/open.ts';
-import { openToRead } from '../../../src/storage/sqlite/open-to-read.ts';
+import { openToRead } from '../../../src/storage/sqlite/database-file.ts';
 import { manualClock } from '../clock.ts';
 import { temporaryFolder } from '../service.ts';
 import { insert, issue } from './bench.ts';
@@ -44,10 +44,10 @@ export async function add(file: string, ...names: string[]): Promise<void> {
   });
 }
 
-/** The names of the categories in a file, without the checksums of this release. */
+/** The names of the categories in a file. */
 export function namesIn(file: string): unknown[] {
-  using reader = openToRead(file);
-  return reader.database
+  using database = openToRead(file);
+  return database
     .prepare('SELECT name FROM categories ORDER BY id')
     .all()
     .map(({ name }) => name);

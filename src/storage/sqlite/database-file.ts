@@ -1,19 +1,21 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import type { Purpose } from '../migrate.ts';
-import { isBusy } from './claim.ts';
-import { DatabaseDamaged, notOpened, type Obstacle } from './failure.ts';
-import { createPrivately, IN_MEMORY, isThere } from './files.ts';
-import { missing, openToRead } from './open-to-read.ts';
-import { inspectLog } from './wal.ts';
+import { isAtRest, isBusy } from './claim.ts';
+import { DatabaseDamaged, findFileMount, findReadOnlyMount, notOpened } from './failure.ts';
+import { createPrivately, IN_MEMORY, isThere, sizeOf } from './files.ts';
+import { checkPages } from './page-check.ts';
+import { findDamage } from './wal.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = '3.51.3';
 /** The time that opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 const RETRY_MS = 5;
+/** So much is checked within a second, on a slow disk too. */
+const CHECKED_AT_ONCE_BYTES = 64 * 1024 * 1024;
 
 /** Each pragma, with the value that it must read back as. */
 const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
@@ -26,16 +28,75 @@ const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string
   ['journal_size_limit', '67108864', 67_108_864],
 ];
 
+interface ReadOptions {
+  /** The operator's name for the file. */
+  readonly name?: string;
+  /** True if no service has the file open, where the caller knows. */
+  readonly isAtRest?: boolean;
+}
+
 /**
- * Opens a database file for writing, with the pragmas verified, after the checks of `openToRead`: opening alone may
- * move the log into the file. Throws `DatabaseDamaged` or `DatabaseNotOpened`, the latter also for a file with several
- * names and for one that a restore has still to put in place.
+ * Opens a database file for reading, after a look at its log and its size, which changes no byte. Throws
+ * `DatabaseDamaged` or `DatabaseNotOpened`.
+ */
+export function openToRead(file: string, { name = file, ...options }: ReadOptions = {}): DatabaseSync {
+  try {
+    lookForDamage(file, { name, ...options });
+    if (!isThere(file)) throw missing(name);
+    const database = new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS });
+    try {
+      database.prepare('SELECT count(*) FROM sqlite_schema').get();
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    throw notOpened(file, error, name);
+  }
+}
+
+/** The same, after a check of every page. */
+export function openSound(file: string, options: ReadOptions = {}): DatabaseSync {
+  const { name = file } = options;
+  const database = openToRead(file, options);
+  try {
+    const damage = checkPages(database);
+    if (damage !== undefined) throw new DatabaseDamaged(name, damage);
+    return database;
+  } catch (error) {
+    database.close();
+    throw notOpened(file, error, name);
+  }
+}
+
+/** True if a file that no service has open is there and undamaged. Throws `DatabaseNotOpened` if it cannot be read. */
+export function isSound(file: string): boolean {
+  if (!isThere(file)) return false;
+  try {
+    openSound(file, { isAtRest: true }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseDamaged) return false;
+    throw error;
+  }
+}
+
+/**
+ * Opens a database file for writing, with the pragmas verified, after the look of `openToRead`: opening alone may move
+ * the log into the file. For a service every page is checked too, unless that takes more than a second. Throws
+ * `DatabaseDamaged` or `DatabaseNotOpened`, the latter also for a file that a restore has still to put in place.
  */
 export function openToWrite(file: string, purpose: Purpose): DatabaseSync {
   try {
     if (file === IN_MEMORY) return openChecked(file);
-    if (isThere(file)) openToRead(file, purpose === 'serve' ? { isAtRest: true } : {})[Symbol.dispose]();
-    else {
+    const mount = findReadOnlyMount(file);
+    if (mount) throw new DatabaseNotOpened(`${mount.finding}: ${mount.advice}`);
+    if (isThere(file)) {
+      const isAtRest = purpose === 'serve' ? { isAtRest: true } : {};
+      if (purpose === 'serve' && !isLarge(file)) openSound(file, isAtRest).close();
+      else lookForDamage(file, isAtRest);
+    } else {
       assertNothingLeft(file);
       if (purpose === 'change') throw missing(file);
       createPrivately(file);
@@ -46,10 +107,13 @@ export function openToWrite(file: string, purpose: Purpose): DatabaseSync {
   }
 }
 
+/** True if the check of every page may take more than a second. */
+export function isLarge(file: string): boolean {
+  return sizeOf(file).databaseBytes > CHECKED_AT_ONCE_BYTES;
+}
+
 /** The same for a file that was checked before. Throws what SQLite or the system says. */
 export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSync {
-  const names = file === IN_MEMORY ? undefined : findOtherNames(file);
-  if (names) throw new DatabaseNotOpened(`${names.finding}: ${names.advice}`);
   const database = new DatabaseSync(file, { timeout });
   try {
     assertVersion(database);
@@ -63,6 +127,14 @@ export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSy
     database.close();
     throw error;
   }
+}
+
+/** Throws if the log, or the size of the file, shows damage, or if the file is mounted without its folder. */
+function lookForDamage(file: string, { name = file, ...known }: ReadOptions = {}): void {
+  const mount = findFileMount(file);
+  if (mount) throw new DatabaseNotOpened(`${mount.finding}: ${mount.advice}`);
+  const damage = findDamage(file, { isAtRest: known.isAtRest ?? isAtRest(file) });
+  if (damage !== undefined) throw new DatabaseDamaged(name, damage);
 }
 
 /**
@@ -82,22 +154,18 @@ function execWhenFree(database: DatabaseSync, statement: string, waitMs: number)
   }
 }
 
-/** Hard links: each name of a file would have a log of its own, without the commits in that of another. */
-export function findOtherNames(file: string): Obstacle | undefined {
-  const { nlink } = statSync(file);
-  if (nlink === 1) return undefined;
-  return {
-    finding: `The file of the database ${file} has ${nlink} names (hard links), so it is not written to`,
-    advice: `stop what uses it, and make it a file of its own: \`cp ${file} ${file}.own && mv ${file}.own ${file}\``,
-  };
+/** The error that names a database file that is not there. */
+export function missing(file: string): DatabaseNotOpened {
+  return new DatabaseNotOpened(
+    `There is no database ${resolve(file)}; run this in the folder of the service, or name its database with DATABASE_URL or --database-url`,
+  );
 }
 
 /** Refuses to begin anew where a database was: its log, or what a restore moved aside, is still there. */
 export function assertNothingLeft(file: string): void {
-  const { damage } = inspectLog(file);
   const [moved] = movedAside(file);
   if (moved === undefined) {
-    if (damage !== undefined) throw new DatabaseDamaged(file, damage);
+    lookForDamage(file);
     return;
   }
   const copied = restoringFile(file);

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import { contentsOf, databasePlace, flip, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
+import { DatabaseNotOpened } from '../engine.ts';
+import { claimFile } from './claim.ts';
+import { movedAside, openSound, openToRead, openToWrite } from './database-file.ts';
+import { DatabaseDamaged } from './failure.ts';
+import { createPrivately } from './files.ts';
+
+const FRAME_BYTES = 24 + 4_096;
+
+function readName(file: string): unknown {
+  using database = openToRead(file);
+  return database.prepare('SELECT name FROM categories').get()?.name;
+}
+
+/** The damage for which a file is refused; undefined if it is opened. */
+function damageOf(work: () => DatabaseSync): string | undefined {
+  try {
+    work().close();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof DatabaseDamaged, `${error}`);
+    assert.ok(error.message.endsWith('; put a backup in its place with `pet-catalog restore BACKUP`'), error.message);
+    return error.damage;
+  }
+}
+
+test('reading sees the commits of a log, and of a writer beside it, and changes neither file nor log', async () => {
+  using place = await databasePlace();
+  const { file } = place;
+  const killed = place.in('killed.db');
+  leaveKilled(file, killed, ['', '-wal']);
+  const bytes = () => ['', '-wal'].map((part) => readFileSync(killed + part));
+  const before = bytes();
+  assert.equal(readName(killed), 'Cat');
+  assert.deepEqual(bytes(), before);
+
+  using writer = new DatabaseSync(file);
+  writer.exec("BEGIN IMMEDIATE; UPDATE categories SET name = 'Ox'");
+  assert.equal(readName(file), 'Cat');
+  writer.exec('COMMIT');
+  assert.equal(readName(file), 'Ox');
+});
+
+test('what is damaged is refused by readers and writers, and stays as it is', async () => {
+  using place = await databasePlace();
+  const left = (name: string, ...parts: string[]) => {
+    leaveKilled(place.file, place.in(name), parts);
+    return place.in(name);
+  };
+  const [torn, emptied, alone] = [left('torn', '', '-wal'), left('emptied', '', '-wal'), left('alone', '-wal')];
+  flip(`${torn}-wal`, 32 + 24 + 100);
+  truncateSync(emptied, 0);
+  const [short, behindLog] = [left('short', ''), left('behind-log', '', '-wal')];
+  const { size } = statSync(short);
+  for (const file of [short, behindLog]) truncateSync(file, size - 4_096);
+  const text = place.in('text.db');
+  writeFileSync(text, 'no database at all, but as long as the header of one'.repeat(50));
+  const before = contentsOf(place.folder);
+  const without = 'it is missing or empty, while its log holds transactions (2)';
+  const gap = `it has ${size - 4_096} bytes, and should have ${size}`;
+  for (const [file, damage] of [
+    [torn, 'its log is damaged at byte 32'],
+    [emptied, without],
+    [alone, without],
+    [short, gap],
+    [behindLog, gap],
+    [text, 'file is not a database'],
+  ] as const) {
+    for (const purpose of ['change', 'serve'] as const)
+      assert.equal(
+        damageOf(() => openToWrite(file, purpose)),
+        damage,
+        file,
+      );
+    assert.equal(
+      damageOf(() => openToRead(file)),
+      damage,
+      file,
+    );
+  }
+  assert.deepEqual(contentsOf(place.folder), before);
+});
+
+test('a damaged page is found before a service works, and by whatever checks every page', async () => {
+  using place = await databasePlace();
+  overwrite(place.file);
+  const before = readFileSync(place.file);
+  const damage = 'in database main Tree 2 page 2: btreeInitPage() returns error code 11';
+  assert.equal(
+    damageOf(() => openToWrite(place.file, 'serve')),
+    damage,
+  );
+  assert.equal(
+    damageOf(() => openSound(place.file)),
+    damage,
+  );
+  assert.deepEqual(readFileSync(place.file), before);
+});
+
+test('the log of a killed service is damaged if it lacks a commit that its index counts', async () => {
+  using place = await databasePlace();
+  const killed = place.in('killed.db');
+  leaveKilled(place.file, killed);
+  const [log, index] = [readFileSync(`${killed}-wal`), readFileSync(`${killed}-shm`)];
+  const last = log.length - FRAME_BYTES;
+  /** The damage of a log while a service runs, and after it was killed. */
+  const damagesOf = (bytes: Buffer | undefined) => {
+    const put = () => {
+      writeFileSync(`${killed}-shm`, index);
+      if (bytes) writeFileSync(`${killed}-wal`, bytes);
+      else rmSync(`${killed}-wal`, { force: true });
+    };
+    put();
+    const found = [];
+    {
+      using _claim = claimFile(killed);
+      found.push(damageOf(() => openToRead(killed)));
+    }
+    put();
+    return [...found, damageOf(() => openToRead(killed))];
+  };
+  assert.deepEqual(damagesOf(log), [undefined, undefined]);
+  const torn = Buffer.from(log);
+  torn[last + 100] = (torn[last + 100] ?? 0) ^ 1;
+  for (const bytes of [torn, log.subarray(0, last)])
+    assert.deepEqual(damagesOf(bytes), [undefined, `its log is damaged at byte ${last}`]);
+  const missing = 'its log is missing, and the index of the log counts transactions that were only there';
+  for (const bytes of [Buffer.alloc(0), undefined]) assert.deepEqual(damagesOf(bytes), [undefined, missing]);
+});
+
+test('a file that is missing is made only on purpose, private with its folders whatever the umask', async () => {
+  using temporary = temporaryFolder();
+  const missing = join(temporary.path, 'new/y.db');
+  const refusal = /^There is no database .*y\.db; run this in the folder of the service, or name its database with /;
+  assert.throws(() => openToRead(missing), says(refusal));
+  assert.throws(() => openToWrite(missing, 'change'), says(refusal));
+  assert.ok(!existsSync(join(temporary.path, 'new')));
+  mkdirSync(join(temporary.path, 'open'));
+  writeFileSync(join(temporary.path, 'open/z.db'), 'z', { mode: 0o640 });
+  for (const umask of [0, 0o077]) {
+    const before = process.umask(umask);
+    try {
+      openToWrite(join(temporary.path, `${umask}/a/y.db`), 'create').close();
+      createPrivately(join(temporary.path, 'open/z.db'));
+    } finally {
+      process.umask(before);
+    }
+  }
+  const modeOf = (name: string) => statSync(join(temporary.path, name)).mode & 0o777;
+  assert.deepEqual(['0', '0/a', '0/a/y.db', '63/a/y.db', 'open/z.db'].map(modeOf), [0o700, 0o700, 0o600, 0o600, 0o640]);
+  assert.equal(readFileSync(join(temporary.path, 'open/z.db'), 'utf8'), 'z');
+});
+
+test('an earlier SQLite, and a setting that is not taken, are named', (t) => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'x.db');
+  const { get } = StatementSync.prototype;
+  const found = new Map<string, object>();
+  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync) {
+    return found.get(this.sourceSQL) ?? get.call(this, {});
+  });
+  const refused = (why: string) =>
+    assert.throws(() => openToWrite(file, 'create'), {
+      constructor: DatabaseNotOpened,
+      message: `Cannot open the database ${file}: ${why}`,
+    });
+  for (const [version, isTaken] of [
+    ['3.51.2', false],
+    ['3.50.10', false],
+    ['3.51.3', true],
+    ['3.51.10', true],
+  ] as const) {
+    found.set('SELECT sqlite_version() AS version', { version });
+    if (isTaken) openToWrite(file, 'create').close();
+    else refused(`SQLite is ${version}; 3.51.3 or later is needed`);
+  }
+  found.set('PRAGMA synchronous', { synchronous: 1 });
+  refused('PRAGMA synchronous is 1, not 2');
+});
+
+test('what only keeps a file from being opened is said as that, with what to do', {
+  skip: process.getuid?.() !== 0 && 'only root may become another user: no permission was refused',
+}, async () => {
+  using place = await databasePlace();
+  const killed = place.in('killed.db');
+  leaveKilled(place.file, killed);
+  chmodSync(place.folder, 0o755);
+  const refusals = (path: string) => {
+    const script = `
+      import { openToRead } from '${new URL('./database-file.ts', import.meta.url)}';
+      process.setuid(65534);
+      try { openToRead(${JSON.stringify(killed)}); } catch (error) { process.stdout.write(error.message); }`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+      cwd: '/',
+    });
+    assert.equal(stderr, '');
+    assert.match(stdout, new RegExp(`^Cannot open the database ${killed}: uid 65534 has no permission for ${path}`));
+    assert.match(stdout, /belongs to uid 0 and has mode 600: run this as the user of the service/);
+  };
+  chownSync(place.folder, 65534, 65534);
+  refusals(killed);
+  chownSync(killed, 65534, 65534);
+  refusals(`${killed}-wal`);
+});
+
+test('what restores replaced is told by number, the newest first', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'x.db');
+  assert.deepEqual(movedAside(join(folder.path, 'none/x.db')), []);
+  for (const name of ['replaced-9', 'replaced-10', 'replaced-2', 'replaced-9-wal', 'replaced-', 'other']) {
+    writeFileSync(`${file}.${name}`, '');
+  }
+  assert.deepEqual(
+    movedAside(file),
+    [10, 9, 2].map((number) => `${file}.replaced-${number}`),
+  );
+});
+
+const CREATORS = 6;
+const ROUNDS = 40;
+/** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
+const CREATE_AT_ONCE = `
+const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');
+import(write).then(({ openToWrite }) => {
+  const failed = [];
+  for (let round = 0; round < ready.length; round += 1) {
+    Atomics.add(ready, round, 1);
+    Atomics.notify(ready, round);
+    for (let here; (here = Atomics.load(ready, round)) < creators; ) Atomics.wait(ready, round, here);
+    try {
+      openToWrite(folder + '/' + round + '.db', 'create').close();
+    } catch (error) {
+      failed.push(error.message);
+    }
+  }
+  parentPort.postMessage(failed);
+});`;
+
+test('a file that several create at once is opened by each of them', async () => {
+  using folder = temporaryFolder();
+  const ready = new Int32Array(new SharedArrayBuffer(4 * ROUNDS));
+  const data = { ready, write: new URL('database-file.ts', import.meta.url).href, folder: folder.path };
+  const failures = await Promise.all(
+    Array.from({ length: CREATORS }, async () => {
+      const worker = new Worker(CREATE_AT_ONCE, { eval: true, workerData: { ...data, creators: CREATORS } });
+      const [failed] = await once(worker, 'message');
+      await worker.terminate();
+      return failed;
+    }),
+  );
+  assert.deepEqual(failures.flat(), []);
+});
