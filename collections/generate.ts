@@ -1,14 +1,15 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { STORY } from './story.ts';
 
 /**
- * Writes the collections for HTTP clients beside this file, out of the story and the contract: an `.http` file, a Bruno
- * folder and a Postman file. `npm run collections` runs it; a test compares.
+ * Writes the Postman collection beside this file, out of the story and the contract. `npm run collections` runs it; a
+ * test compares.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const POSTMAN_FILE = 'pet-catalog.postman_collection.json';
 const BASE_URL = 'http://127.0.0.1:8080/v1';
 const POSTMAN_SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
@@ -68,14 +69,9 @@ interface Expected {
   readonly variable: string | undefined;
 }
 
-/** Every file of the collections, by its path below `collections`. */
-export function collections(contract: Contract): Map<string, string> {
-  const requests = requestsOf(contract);
-  return new Map([
-    ['pet-catalog.http', httpFile(contract, requests)],
-    ['pet-catalog.postman_collection.json', `${JSON.stringify(postman(contract, requests), null, 2)}\n`],
-    ...bruno(contract, requests),
-  ]);
+/** The Postman collection as text. */
+export function postmanFile(contract: Contract): string {
+  return `${JSON.stringify(postman(contract, requestsOf(contract)), null, 2)}\n`;
 }
 
 function requestsOf({ paths }: Contract): Request[] {
@@ -121,34 +117,6 @@ function variableOf(value: unknown): string | undefined {
 /** A path of the body as JavaScript behind `body`: `.id`, `[0].id`. */
 function accessOf(path: string): string {
   return path.startsWith('[') ? path : `.${path}`;
-}
-
-/** A file for the REST clients of editors: requests set apart by `###`. They assert nothing, so comments say it. */
-function httpFile({ info }: Contract, requests: readonly Request[]): string {
-  const head = [
-    `# ${info.title}`,
-    '# Send the requests in order. The key comes from the environment variable PET_CATALOG_KEY.',
-    '',
-    `@base_url = ${BASE_URL}`,
-    '@PET_CATALOG_KEY = {{$processEnv PET_CATALOG_KEY}}',
-  ];
-  const blocks = requests.map(
-    ({ name, title, method, path, inQuery, idempotencyKey, status, expected, kept, body }) => {
-      const sent = inQuery.flatMap(({ name: parameter, value }) => (value ? [`${parameter}=${value}`] : []));
-      return [
-        `### ${title}`,
-        `# @name ${name}`,
-        ...inQuery.map((parameter) => `# ?${parameter.name}= ${parameter.description ?? ''}`.trimEnd()),
-        `# Expect ${[status, ...expected.map(({ path: at, value }) => `${at}: ${value}`)].join(', ')}`,
-        `${method} {{base_url}}${path.replace(/\{(\w+)\}/g, '{{$1}}')}${sent.length > 0 ? `?${sent.join('&')}` : ''}`,
-        'Authorization: Bearer {{PET_CATALOG_KEY}}',
-        ...(idempotencyKey === undefined ? [] : [`Idempotency-Key: ${idempotencyKey}`]),
-        ...(body === undefined ? [] : ['Content-Type: application/json', '', body]),
-        ...kept.map(([variable, at]) => `\n###\n@${variable} = {{${name}.response.body.$.${at}}}`),
-      ].join('\n');
-    },
-  );
-  return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
 }
 
 /** A Postman collection, version 2.1: a folder for each tag. */
@@ -215,61 +183,7 @@ function postmanTests({ status, expected, kept }: Request): string[] {
   ];
 }
 
-/** A Bruno collection: a folder for each tag, a file for each request. */
-function bruno({ info }: Contract, requests: readonly Request[]): [string, string][] {
-  const settings = { version: '1', name: info.title, type: 'collection', ignore: ['node_modules', '.git'] };
-  return [
-    ['bruno/bruno.json', `${JSON.stringify(settings, null, 2)}\n`],
-    [
-      'bruno/collection.bru',
-      `${[section('auth', ['mode: bearer']), section('auth:bearer', ['token: {{PET_CATALOG_KEY}}'])].join('\n\n')}\n`,
-    ],
-    [
-      'bruno/environments/local.bru',
-      `${section('vars', [`base_url: ${BASE_URL}`])}\nvars:secret [\n  PET_CATALOG_KEY\n]\n`,
-    ],
-    ...[...Map.groupBy(requests, ({ folder }) => folder)].flatMap(([folder, inFolder], place): [string, string][] => [
-      [`bruno/${folder}/folder.bru`, `${section('meta', [`name: ${folder}`, `seq: ${place + 1}`])}\n`],
-      // Counted within the folder, so that a new request leaves the files of other folders alone.
-      ...inFolder.map((request, index): [string, string] => [
-        `bruno/${folder}/${request.name}.bru`,
-        brunoRequest(request, index + 1),
-      ]),
-    ]),
-  ];
-}
-
-function brunoRequest(request: Request, place: number): string {
-  const { name, title, method, path, inPath, inQuery, idempotencyKey, status, expected, kept, body } = request;
-  const sent = inQuery.flatMap((parameter) => (parameter.value ? [`${parameter.name}=${parameter.value}`] : []));
-  const url = `{{base_url}}${path.replace(/\{(\w+)\}/g, ':$1')}${sent.length > 0 ? `?${sent.join('&')}` : ''}`;
-  const sections: [name: string, lines: readonly string[]][] = [
-    ['meta', [`name: ${name}`, 'type: http', `seq: ${place}`]],
-    [method.toLowerCase(), [`url: ${url}`, `body: ${body === undefined ? 'none' : 'json'}`, 'auth: inherit']],
-    ['params:query', inQuery.map(({ name: key, value }) => (value ? `${key}: ${value}` : `~${key}: `))],
-    ['params:path', inPath.map((parameter) => `${parameter.name}: {{${parameter.name}}}`)],
-    ['headers', idempotencyKey === undefined ? [] : [`Idempotency-Key: ${idempotencyKey}`]],
-    ['body:json', body?.split('\n') ?? []],
-    ['vars:post-response', kept.map(([variable, at]) => `${variable}: res.body${accessOf(at)}`)],
-    [
-      'assert',
-      [`res.status: eq ${status}`, ...expected.map((each) => `res.body${accessOf(each.path)}: eq ${each.value}`)],
-    ],
-    ['docs', [title]],
-  ];
-  const filled = sections.filter(([, lines]) => lines.length > 0);
-  return `${filled.map(([heading, lines]) => section(heading, lines)).join('\n\n')}\n`;
-}
-
-function section(name: string, lines: readonly string[]): string {
-  return [`${name} {`, ...lines.map((line) => `  ${line}`), '}'].join('\n');
-}
-
 if (import.meta.main) {
-  const folder = join(ROOT, 'collections');
-  rmSync(join(folder, 'bruno'), { recursive: true, force: true });
-  for (const [file, text] of collections(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')))) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), text);
-  }
+  const contract: Contract = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
+  writeFileSync(join(ROOT, 'collections', POSTMAN_FILE), postmanFile(contract));
 }
