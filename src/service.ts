@@ -6,7 +6,6 @@ import { type Config, withoutPassword } from './config.ts';
 import { follow } from './follow.ts';
 import { createApp, limitHeaders } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
-import { watchDescriptors } from './http/descriptors.ts';
 import { discoveryPages, prefixOf } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
 import { OPERATIONS } from './http/operations.ts';
@@ -161,7 +160,6 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const catchUp = await follow({ storage, authenticator, categories, events });
 
   started.use(setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref());
-  started.use(watchDescriptors(events));
   started.use(await measureFullness({ storage, time, events, bounds: config }));
   started.use(await followAudit(storage.audit, events.operatorChanged));
 

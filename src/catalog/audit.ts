@@ -38,8 +38,6 @@ export const SERVICE_EVENTS = [
   'backup_restored',
   'backup_failed',
   'database_restored',
-  'descriptors_exhausted',
-  'descriptors_freed',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number] | (typeof SERVICE_EVENTS)[number];

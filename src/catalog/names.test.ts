@@ -33,7 +33,7 @@ test('the names that are stored, exported or asked for stay as they are', () => 
     AUDIT_ACTIONS:
       'key.create key.update key.rotate key.end-graces key.revoke ban.lift category.rename category.delete categories.import operator.create operator.revoke console.open console.revoke clock.turn',
     SERVICE_EVENTS:
-      'started stopping storage_failing storage_recovered limiter_degraded limiter_recovered backup_made backup_restored backup_failed database_restored descriptors_exhausted descriptors_freed',
+      'started stopping storage_failing storage_recovered limiter_degraded limiter_recovered backup_made backup_restored backup_failed database_restored',
     ALONE: 'service * unmatched unknown',
   });
 });

@@ -190,8 +190,10 @@ test('the scheme is spelled in any case, with one space or more, and is nothing 
   for (const [authorization, code] of [
     ['Bearer', 'missing_api_key'],
     ['bearer ', 'missing_api_key'],
-    [`Bearer two ${secret}`, 'missing_api_key'],
-    [`bearer ${secret} two`, 'missing_api_key'],
+    [`Bearer two ${secret}`, 'invalid_api_key'],
+    [`bearer ${secret} two`, 'invalid_api_key'],
+    ['Bearer $PET_CATALOG_KEY', 'invalid_api_key'],
+    [`Bearer "${secret}"`, 'invalid_api_key'],
     [`Bearer ${secret}!`, 'invalid_api_key'],
     [`bearer ${secret}!`, 'invalid_api_key'],
     [`Bearer\t${secret}`, 'missing_api_key'],
@@ -208,9 +210,7 @@ test('the scheme is spelled in any case, with one space or more, and is nothing 
 });
 
 const SEVERAL = 'There are several Authorization headers, of which none counts';
-const UNFILLED = "A variable or placeholder was sent instead of the key (a shell expands none within '…')";
-const SPACED = 'The key was sent with white space in it, or with more than the key';
-const IN_ADDRESS = 'A key in the address is not read, and may be in logs by now';
+const ELSEWHERE = 'A key in the address or in X-API-Key is not read, and may be in logs by now';
 
 test('a request without a key is told what it has instead', async () => {
   const { secret, authenticator } = bench();
@@ -219,33 +219,16 @@ test('a request without a key is told what it has instead', async () => {
     [{ url: '/v1/pets?limit=1' }, 'No API key was sent'],
     [{ authorization: [`Bearer ${secret}`, `Bearer ${secret}`] }, SEVERAL],
     [{ authorization: ['Basic eA==', `Bearer ${secret}`] }, SEVERAL],
-    [{ authorization: ['Bearer'] }, 'There is no key after the word Bearer, as when a variable is empty'],
-    [{ authorization: ['Bearer $PET_CATALOG_KEY'] }, UNFILLED],
-    [{ authorization: ['Bearer {{key}}'] }, UNFILLED],
-    [{ authorization: ['Bearer <API_KEY>'] }, UNFILLED],
-    [{ authorization: ['Bearer YOUR_API_KEY'] }, UNFILLED],
-    [{ authorization: ['Bearer petcat_live_...'] }, UNFILLED],
-    [{ authorization: ['Bearer petcat_live_\xe2\x80\xa6'] }, UNFILLED],
-    ...['undefined', 'null', 'None', 'nil'].map(
-      (word) =>
-        [
-          { authorization: [`bearer ${word}`] },
-          'The word for a variable without a value was sent instead of the key',
-        ] as const,
-    ),
-    [{ authorization: [`Bearer "${secret}"`] }, 'The key was sent with quotes around it'],
-    [{ authorization: [`bearer '${secret}'`] }, 'The key was sent with quotes around it'],
-    [{ authorization: [`Bearer petcat_live_ab ${secret}`] }, SPACED],
-    [{ authorization: [`Bearer ${secret.slice(0, 20)} ${secret.slice(20)}`] }, SPACED],
+    [{ authorization: ['Bearer'] }, 'No API key was sent'],
     [{ authorization: [secret] }, 'The Authorization header has a key without the word Bearer before it'],
     [{ authorization: ['Basic eA=='] }, 'The Authorization header has another scheme than Bearer'],
     [{ authorization: ['Token a, b'] }, 'The Authorization header has another scheme than Bearer'],
-    [{ apiKey: secret }, 'The API key was sent as X-API-Key, which is not read'],
-    [{ url: `/v1/pets?api_key=${secret}` }, IN_ADDRESS],
+    [{ apiKey: secret }, ELSEWHERE],
+    [{ url: `/v1/pets?api_key=${secret}` }, ELSEWHERE],
     ...['access_token', 'token', 'key', 'apikey', 'API-Key', 'authorization'].map(
-      (name) => [{ url: `/v1/pets?limit=1&${name}=x` }, IN_ADDRESS] as const,
+      (name) => [{ url: `/v1/pets?limit=1&${name}=x` }, ELSEWHERE] as const,
     ),
-    [{ url: `/v1/pets?mine=${secret}` }, IN_ADDRESS],
+    [{ url: `/v1/pets?mine=${secret}` }, ELSEWHERE],
   ] as const) {
     const { authorization, apiKey, url } = { authorization: [], apiKey: undefined, url: '/v1/pets', ...sent };
     const headers = {

@@ -242,16 +242,6 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
       metrics.connectionsCutOff.inc();
       log.warn({ event: 'connection_cut_off', keyId });
     },
-    /** No file or connection can be opened from now on, until `descriptorsFreed`. */
-    descriptorsExhausted(error: unknown) {
-      metrics.descriptorExhaustions.inc();
-      metrics.descriptorsExhausted.set(1);
-      log.error({ event: 'descriptors_exhausted', err: error });
-    },
-    descriptorsFreed() {
-      metrics.descriptorsExhausted.set(0);
-      log.warn({ event: 'descriptors_freed' });
-    },
     fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }) {
       metrics.categories.set(measured.categories);
       metrics.categoriesMax.set(measured.categoriesMax);

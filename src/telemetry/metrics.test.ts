@@ -15,12 +15,6 @@ const OWN = [
     'counter',
     'Connections closed because requests and unread answers held too much memory',
   ],
-  [
-    'descriptor_exhaustions_total',
-    'counter',
-    'Times that no file descriptor was left, so that connections were closed unanswered',
-  ],
-  ['descriptors_exhausted', 'gauge', '1 while no file descriptor is left'],
   ['failed_authentications_total', 'counter', 'Requests answered with 401, by error code'],
   ['refusals_total', 'counter', 'Requests answered with 429, by the plan of the key and the reason'],
   ['bans_total', 'counter', 'Bans started, by the plan of the key'],

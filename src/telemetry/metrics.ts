@@ -61,11 +61,6 @@ function requestMetrics({ counter, gauge, registered }: Makers) {
       'connections_cut_off_total',
       'Connections closed because requests and unread answers held too much memory',
     ),
-    descriptorExhaustions: counter(
-      'descriptor_exhaustions_total',
-      'Times that no file descriptor was left, so that connections were closed unanswered',
-    ),
-    descriptorsExhausted: gauge('descriptors_exhausted', '1 while no file descriptor is left'),
     failedAuthentications: counter('failed_authentications_total', 'Requests answered with 401, by error code', [
       'listener',
       'api',

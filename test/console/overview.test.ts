@@ -193,8 +193,6 @@ test('the timeline has each kind of event in words, one that a later release add
     ['limiter_recovered', {}, 'good: Redis responded again'],
     ['backup_restored', {}, 'good: The newest backup was restored on trial'],
     ['database_restored', { backup: 'pets.db' }, 'danger: The database was restored from pets.db'],
-    ['descriptors_exhausted', {}, 'danger: No descriptor was left'],
-    ['descriptors_freed', {}, 'good: Descriptors were free again'],
     ['storage_failing', { work: 'read' }, 'danger: The database failed: no reads'],
     ['storage_recovered', { work: 'read' }, 'good: The database recovered: reads again'],
     ['stopping', {}, 'good: Stopped'],

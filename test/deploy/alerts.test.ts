@@ -88,10 +88,6 @@ const TROUBLE: Record<string, Record<string, Series>> = {
     [`process_open_fds{${OTHER}}`]: gauge(900, 900),
     [`process_max_fds{${OTHER}}`]: gauge(1_000, 1_000),
   },
-  PetCatalogNoDescriptors: {
-    [`pet_catalog_descriptors_exhausted{${AT}}`]: gauge(0, 1),
-    [`pet_catalog_descriptor_exhaustions_total{${AT}}`]: (at) => (at < BEGINS_SECONDS ? 0 : 1),
-  },
   PetCatalogBackupOld: {
     [`pet_catalog_backup_timestamp_seconds{${AT}}`]: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
     [`pet_catalog_backup_interval_seconds{${AT}}`]: gauge(300, 300),
@@ -139,7 +135,6 @@ const SAID: Record<string, readonly [summary: string, page: string]> = {
   PetCatalogBans: ['A key of the plan pro was banned', 'lift-a-ban'],
   PetCatalogBusy: ['The event loop of a:1 lags by 201ms', 'it-is-slow'],
   PetCatalogConnections: ['a:1 has 80.1% of its file descriptors open', 'it-is-slow'],
-  PetCatalogNoDescriptors: ['a:1 ran out of file descriptors and closed connections unanswered', 'it-is-slow'],
   PetCatalogBackupOld: ['The newest backup of a:1 is 22m 30s old', 'back-up'],
   PetCatalogRestarting: ['a:1 started 3 times within five minutes', 'it-does-not-answer'],
   PetCatalogNearlyFull: ['The catalog of a:1 is 90.1% full', 'it-is-nearly-full'],

@@ -160,7 +160,6 @@ test('an alert pages or waits for the morning, beyond its bound, as soon as the 
       PetCatalogBans: 'ticket at once [2m] > 0',
       PetCatalogBusy: 'ticket 2m > 0.2',
       PetCatalogConnections: 'ticket 2m > 0.8',
-      PetCatalogNoDescriptors: 'page at once > 0 [1m] > 0',
       PetCatalogBackupOld: 'ticket 10m > 2 > 0',
       PetCatalogRestarting: 'ticket at once [5m] > 2',
       PetCatalogNearlyFull: 'ticket 5m > 0.9 > 0.9',

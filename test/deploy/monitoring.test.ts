@@ -278,9 +278,7 @@ const SHOWN: Record<string, readonly string[]> = {
     'none',
     '{{instance}}: process_open_fds',
     'most there may be: min(process_max_fds)',
-    '{{instance}} ran out: sum by (instance) (increase(descriptor_exhaustions_total))',
     '{{instance}} cut off: sum by (instance) (increase(connections_cut_off_total))',
-    '{{instance}} has none left: max by (instance) (descriptors_exhausted)',
   ],
   'Age of the newest backup': [
     's',

@@ -54,8 +54,6 @@ export function recordedEvents(): RecordedEvents {
     storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
     connectionCutOff: (keyId) => cutOff.push(keyId),
-    descriptorsExhausted: (error) => failures.push(error),
-    descriptorsFreed: () => {},
     databaseAwaited: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},

@@ -190,8 +190,6 @@ const WORDS: Readonly<
   backup_restored: () => ['good', 'The newest backup was restored on trial'],
   backup_failed: ({ reason }) => ['danger', `A backup failed: ${reason}`],
   database_restored: ({ backup }) => ['danger', `The database was restored from ${backup}`],
-  descriptors_exhausted: () => ['danger', 'No descriptor was left'],
-  descriptors_freed: () => ['good', 'Descriptors were free again'],
 };
 
 /** The latest events in the life of the service, newest first: those that are stored, and those that wait for that. */
