@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
 import type { Operator } from './audit.ts';
 import type { Once, OnceId } from './idempotency.ts';
-import { Id, Name, type PageQuery, type Precondition } from './resource.ts';
+import { Id, Name, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, validator } from './validate.ts';
 
 const Description = {
   type: 'string',
   maxLength: 2_000,
-  pattern: '^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F]*$',
-  'x-violation': { '': 'send no control characters but tab, line feed and carriage return' },
+  pattern: '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F]*$',
+  'x-violation': { '': `send ${NO_CONTROL} but tab, LF and CR` },
   'x-well-formed': true,
 } as const;
 

@@ -1,9 +1,12 @@
 /**
- * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same
- * in every language; `\s` differs in each.
+ * White space by Unicode's White_Space property and U+FEFF, as plain characters, so that the contract's pattern means
+ * the same in every language: `\s` differs in each, and PCRE2, RE2 and Perl have no `\u`.
  */
-const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF';
-const CONTROL = '\\u0000-\\u001F';
+const WHITE_SPACE = ' \u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF';
+const CONTROL = '\\x00-\\x1F';
+
+/** Says which characters no text may hold, for messages and pages. */
+export const NO_CONTROL = 'no C0 control character (U+0000 to U+001F)';
 
 /** A display name: not blank, no control characters. Shared by every named resource. */
 export const Name = {
@@ -14,7 +17,7 @@ export const Name = {
   pattern: `^[${WHITE_SPACE}]*[^${CONTROL}${WHITE_SPACE}][^${CONTROL}]*$`,
   'x-violation': {
     [`^[${WHITE_SPACE}]*$`]: 'send at least one character that is not white space',
-    [`[${CONTROL}]`]: 'send no control characters',
+    [`[${CONTROL}]`]: `send ${NO_CONTROL}`,
   },
   'x-well-formed': true,
 } as const;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
+import { NewCategory } from '../../src/catalog/category.ts';
 import { ERROR_CODES } from '../../src/catalog/error.ts';
 import { contractOf, PUBLISHED_SERVERS, publicApi } from '../../src/http/docs/openapi.ts';
 import { OPERATIONS } from '../../src/http/operations.ts';
@@ -159,3 +160,13 @@ test('the served contract names the other environment only where its address is 
 function contractOperations(): ContractOperation[] {
   return Object.values(resolved.paths).flatMap((path) => Object.values(path));
 }
+
+test('the contract and the limits page name the characters that a text may not hold in the same words', () => {
+  const page = readFileSync(new URL('../../src/http/docs/pages/limits.md', import.meta.url), 'utf8');
+  const { name, description } = NewCategory.properties;
+  for (const [field, { 'x-violation': rules }] of Object.entries({ name, description })) {
+    const words = Object.values(rules).findLast((rule) => rule.includes('control'));
+    const line = page.split('\n- ').find((each) => each.startsWith(`\`${field}\``)) ?? '';
+    assert.ok(line.replaceAll(/\s+/g, ' ').includes(`${words}`.replace('send ', '')), `${field}: ${words}`);
+  }
+});

@@ -162,10 +162,18 @@ function tightened(old: Schema, now: Schema, { name }: Comparison): string[] {
   const lower = LOWER_BOUNDS.filter((bound) => Number(now[bound] ?? -Infinity) > Number(old[bound] ?? -Infinity));
   const upper = UPPER_BOUNDS.filter((bound) => Number(now[bound] ?? Infinity) < Number(old[bound] ?? Infinity));
   const found = [...lower, ...upper].map((bound) => `${name} has a narrower ${bound}: ${now[bound]}`);
-  if (now.pattern !== undefined && now.pattern !== old.pattern) found.push(`${name} has another pattern`);
+  if (now.pattern !== undefined && spelled(now.pattern) !== spelled(old.pattern))
+    found.push(`${name} has another pattern`);
   if (now.additionalProperties === false && old.additionalProperties !== false)
     found.push(`${name} refuses unknown members`);
   return found;
+}
+
+/** A pattern with its characters instead of their escapes. */
+function spelled(pattern: unknown): string {
+  return `${pattern}`.replaceAll(/\\u([0-9A-F]{4})|\\x([0-9A-F]{2})/gi, (_, ...hex) =>
+    String.fromCharCode(Number.parseInt(hex[0] ?? hex[1], 16)),
+  );
 }
 
 function compareMembers(old: Schema, now: Schema, direction: Direction, at: Comparison): string[] {
