@@ -28,7 +28,7 @@ test('a service without settings has the documented defaults', () => {
     securityContact: undefined,
     logLevel: 'info',
     accessLog: 'errors',
-    tls: undefined,
+    connectionsMax: 4_000,
     shutdownGraceMs: 8_000,
   });
   assert.deepEqual(configOf({ BACKUP_DIR: 'b' }).backups, { folder: 'b', everySeconds: 86_400, keep: 14 });
@@ -79,7 +79,7 @@ const READ: readonly (readonly [Settings, Partial<Config>])[] = [
   [{ SECURITY_CONTACT: 'a@b.example' }, { securityContact: 'mailto:a@b.example' }],
   [{ SECURITY_CONTACT: 'mailto:a@b.example' }, { securityContact: 'mailto:a@b.example' }],
   [{ SECURITY_CONTACT: 'https://b.example/x' }, { securityContact: 'https://b.example/x' }],
-  [{ TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }, { tls: { certFile: 'c', keyFile: 'k' } }],
+  [{ CONNECTIONS_MAX: '12000' }, { connectionsMax: 12_000 }],
   [{ SHUTDOWN_GRACE: '0' }, { shutdownGraceMs: 0 }],
   [{ SHUTDOWN_GRACE: '1d' }, { shutdownGraceMs: 86_400_000 }],
   ...LOG_LEVELS.map((logLevel) => [{ LOG_LEVEL: logLevel }, { logLevel }] as const),
@@ -147,8 +147,6 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
 const TOGETHER: readonly (readonly [Settings, string])[] = [
   [REDIS, 'INSTANCES: it must say how many instances there are when REDIS_URL is set'],
   [{ INSTANCES: '2' }, 'REDIS_URL: it must be set for several INSTANCES to count together'],
-  [{ TLS_CERT_FILE: 'c' }, 'TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE'],
-  [{ TLS_KEY_FILE: 'k' }, 'TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE'],
   [
     { DATABASE_URL: 'mysql://h' },
     'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',

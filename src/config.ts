@@ -42,6 +42,7 @@ export const SETTINGS = {
   BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
   BACKUP_EVERY: { default: '24h', about: 'how often a backup is made, in BACKUP_DIR' },
   BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay there' },
+  CONNECTIONS_MAX: { default: '4000', about: 'connections of a listener at once; further ones are closed' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
@@ -50,11 +51,6 @@ export const SETTINGS = {
     about:
       'which responses have a line besides the error lines of those with 500 and above: all, errors (slow ones) or none',
   },
-  TLS_CERT_FILE: {
-    default: '',
-    about: 'certificate with its chain (PEM), for TLS without a proxy; read again on SIGHUP',
-  },
-  TLS_KEY_FILE: { default: '', about: 'its private key (PEM)' },
   SHUTDOWN_GRACE: { default: '8s', about: 'how long a stop may take in all, requests in flight included' },
 } as const;
 
@@ -73,6 +69,11 @@ export const FORMER_SETTINGS = {
 const KNOWN_NAMES: ReadonlySet<string> = new Set(
   [...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]),
 );
+
+/** Settings of 0.2.0 for TLS without a proxy, which `serve` refuses. */
+const FORMER_TLS_SETTINGS = ['TLS_CERT_FILE', 'TLS_KEY_FILE'] as const;
+const TLS_BY_PROXY =
+  'the service no longer ends TLS; remove it, and put Caddy or nginx in front as docs/operations.md, “TLS in front”, says';
 
 /** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
 const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
@@ -117,6 +118,9 @@ export function readConfig(sources: ConfigSources, { forService = false } = {}):
   const config = parseConfig(sources, mistakes);
   if (forService && config.backups && config.database?.engine === 'postgres')
     mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
+  // Started in clear text, the service would let keys be read on their way.
+  const former = FORMER_TLS_SETTINGS.filter((name) => forService && findValue(name, sources, []));
+  if (former.length > 0) mistakes.push(`${former.join(', ')}: ${TLS_BY_PROXY}`);
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }
@@ -156,11 +160,11 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
       everySeconds: read('BACKUP_EVERY', duration('such as 10m, 6h or 24h', { min: 1, max: INTERVAL_SECONDS_MAX })),
       keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
     }),
+    connectionsMax: read('CONNECTIONS_MAX', wholeNumber(1, 1_000_000)),
     corsOrigins: read('CORS_ORIGINS', listOf('origins such as https://shop.example', isOrigin)),
     securityContact: read('SECURITY_CONTACT', optional(contact)),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
-    tls: pair(read('TLS_CERT_FILE', asIs), read('TLS_KEY_FILE', asIs), mistakes),
     shutdownGraceMs:
       read('SHUTDOWN_GRACE', duration('of at most a day, such as 10s, 5m or 1h', { min: 0, max: DAY_SECONDS })) * 1000,
   };
@@ -342,13 +346,6 @@ function isDecodable(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function pair(certFile: string, keyFile: string, mistakes: string[]) {
-  if (certFile && keyFile) return { certFile, keyFile };
-  if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
-  if (keyFile) mistakes.push('TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE');
-  return undefined;
 }
 
 function together(url: string | undefined, count: number | undefined, mistakes: string[]) {

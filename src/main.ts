@@ -29,7 +29,6 @@ const invocation: Invocation = {
   progress: progress.show,
   stop: stop.signal,
   stopsGracefully: false,
-  onReload: (reload) => process.on('SIGHUP', reload),
 };
 
 // The reader of stdout may close it early, as `head` does.
@@ -39,6 +38,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 // Nothing is left to report on.
 process.stderr.on('error', () => {});
+
+// A terminal that closes ends a command. A service has nothing to read again, and goes on.
+process.on('SIGHUP', () => {
+  if (!invocation.stopsGracefully) process.exit(129);
+});
 
 const askToStop = (exitCode: number) => {
   if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);

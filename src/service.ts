@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mint } from './catalog/api-key.ts';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
@@ -10,7 +9,7 @@ import { discoveryPages, prefixOf } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
 import { OPERATIONS } from './http/operations.ts';
 import type { Context, Serve } from './http/transport/exchange.ts';
-import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
+import { type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
@@ -20,7 +19,6 @@ import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit, storeEvents } from './telemetry/audit-log.ts';
-import { isPair } from './telemetry/certificate.ts';
 import { createEvents, type EventSinks, type Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
 import { measureFullness } from './telemetry/fullness.ts';
@@ -60,8 +58,6 @@ export interface Service extends AsyncDisposable {
   readonly operatorUrl: string;
   /** Signs logins to the console that storage cannot take. */
   readonly loginSecret: string;
-  /** Reloads the certificate; an unusable one is reported, and the old one stays in use. */
-  reloadCertificate(): void;
 }
 
 export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
@@ -203,16 +199,16 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', {
+  const operatorUrl = await open(operator.serve, 'OPERATOR_PORT', {
     host: config.operatorHost,
     port: config.operatorPort,
+    connectionsMax: config.connectionsMax,
   });
-  const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
+  const { host, port, connectionsMax } = config;
+  const origin = await open(tracing.requests(serve), 'PORT', { host, port, connectionsMax });
   url = `${origin}/v1`;
   started.defer(() => health.stop());
 
-  const { certificate } = publicAddress(config);
-  if (certificate) events.certificateUsed(certificate.cert, time.now().unix);
   for (const [path, page] of discoveryPages(discoveryOptions(config, url, time))) pages.set(path, page);
   events.serviceStarted({ url, operatorUrl, environment: config.environment, version: VERSION });
   started.use(await storeEvents(storage.audit, events.waiting));
@@ -222,7 +218,6 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     url,
     operatorUrl,
     loginSecret,
-    reloadCertificate: () => reloadCertificate(listener, config, { time, events }),
     async [Symbol.asyncDispose]() {
       if (running.disposed) return;
       events.serviceStopping();
@@ -232,7 +227,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   };
 }
 
-/** Creates a function that opens a port for an app, and registers its graceful stop. */
+/** Creates a function that opens a port for an app, registers its graceful stop, and returns the origin. */
 function portOpener(config: Config, context: Context, started: AsyncDisposableStack) {
   return async (app: Serve, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
     const named: Context =
@@ -243,12 +238,8 @@ function portOpener(config: Config, context: Context, started: AsyncDisposableSt
     const graceMs =
       setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS - FLUSH_MS) : OPERATOR_GRACE_MS;
     started.defer(() => listener.stop(graceMs));
-    return { listener, origin: originOf(options, listener.port) };
+    return `http://${authorityOf(options.host, listener.port)}`;
   };
-}
-
-function originOf({ host, certificate }: ListenOptions, port: number): string {
-  return `${certificate ? 'https' : 'http'}://${authorityOf(host, port)}`;
 }
 
 /** Host and port as in an address (RFC 3986, section 3.2). */
@@ -294,45 +285,8 @@ function discoveryOptions(config: Config, url: string, time: Time): Parameters<t
   };
 }
 
-function publicAddress({ host, port, tls }: Config): ListenOptions {
-  return { host, port, ...(tls && { certificate: readCertificate(tls) }) };
-}
-
-function reloadCertificate(listener: Listener, { tls }: Config, { time, events }: Context): void {
-  try {
-    if (!tls) return;
-    const certificate = readCertificate(tls);
-    listener.replaceCertificate(certificate);
-    events.certificateReloaded();
-    events.certificateUsed(certificate.cert, time.now().unix);
-  } catch (error) {
-    events.certificateNotReloaded(error);
-  }
-}
-
-function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>): Certificate {
-  let read: Certificate;
-  try {
-    read = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-  } catch (error) {
-    throw new ServiceNotStarted(`Cannot read TLS_CERT_FILE or TLS_KEY_FILE: ${(error as Error).message}`);
-  }
-  try {
-    // A listener takes empty ones, and pairs of two kinds, with which no handshake succeeds.
-    if (!isPair(read.cert, read.key)) throw new Error('the key is that of another');
-  } catch (error) {
-    throw unusable(error as Error);
-  }
-  return read;
-}
-
-function unusable({ message }: Error): ServiceNotStarted {
-  return new ServiceNotStarted(`TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: ${message}`);
-}
-
 function cannotListen(setting: string, { host, port }: ListenOptions): (error: NodeJS.ErrnoException) => never {
   return (error) => {
-    if (/^ERR_(OSSL|SSL)_/.test(error.code ?? '')) throw unusable(error);
     const why = error.code === 'EADDRINUSE' ? 'something else listens there' : error.message;
     const advice = /^(EADDRNOTAVAIL|EAI_AGAIN|EINVAL|ENOTFOUND)$/.test(error.code ?? '')
       ? `${setting.replace('PORT', 'HOST')} to an address of this machine`

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
 import { compareClocks, type Finding } from '../src/telemetry/finding.ts';
 import { untilEqual } from './kit/clock.ts';
-import { missingPrograms } from './kit/deploy/programs.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { query } from './kit/postgres-server.ts';
 import { run } from './kit/process.ts';
@@ -188,59 +186,6 @@ test('a catalog that is nearly full, and a backup that is overdue, are told as s
   );
 });
 
-test('a certificate that ends within two weeks, or is not that of the key, is told as such', {
-  skip: missingPrograms('openssl'),
-}, async (t) => {
-  using folder = temporaryFolder();
-  const cwd = folder.path;
-  await run(['migrate'], { cwd });
-  for (const [name, days] of [
-    ['good', '16'],
-    ['late', '13'],
-  ] as const) {
-    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
-    const args = ['req', '-x509', ...key, '-subj', '/CN=test', '-days', days, '-out', `${name}.crt`];
-    assert.equal(spawnSync('openssl', args, { cwd }).status, 0);
-  }
-  const found = async (cert: string, key: string) =>
-    (await complaints({ HOST: '0.0.0.0', TLS_CERT_FILE: cert, TLS_KEY_FILE: key }, cwd)).map(([check, status]) => [
-      check,
-      status,
-    ]);
-  assert.deepEqual(await found('good.crt', 'good.key'), []);
-  assert.deepEqual(await found('late.crt', 'late.key'), [['certificate', 'warning']]);
-  for (const [cert, key] of [
-    ['good.crt', 'late.key'],
-    ['none.crt', 'good.key'],
-  ] as const)
-    assert.deepEqual(await found(cert, key), [['certificate', 'problem']], cert);
-  const { stdout } = await run(['doctor'], { cwd, env: { TLS_CERT_FILE: 'late.crt', TLS_KEY_FILE: 'late.key' } });
-  assert.match(
-    stdout,
-    /^warning certificate: late\.crt is valid until \S+Z\n {8}→ renew it, and send the service SIGHUP$/m,
-  );
-  assert.match(stdout, /^ok {6}settings: Every setting is valid\n\S/m);
-  const none = await run(['doctor'], { cwd, env: { TLS_CERT_FILE: 'none.crt', TLS_KEY_FILE: 'good.key' } });
-  assert.match(
-    none.stdout,
-    /^PROBLEM certificate: TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ENOENT.*\n {8}→ correct the setting, or the permissions of the file$/m,
-  );
-  const said = async (key: string) => {
-    const env = { TLS_CERT_FILE: 'good.crt', TLS_KEY_FILE: key };
-    return (await complaints(env, cwd)).map(([, status, ...words]) => [status, ...words]);
-  };
-  const advice = 'renew it, and send the service SIGHUP';
-  assert.deepEqual(await said('late.key'), [['problem', 'late.key is not the key of good.crt', advice]]);
-  const { validToDate } = new X509Certificate(readFileSync(join(cwd, 'good.crt')));
-  const end = validToDate.toISOString().replace('.000', '');
-  const inDays = (days: number) => t.mock.timers.setTime(validToDate.getTime() - days * 86_400_000);
-  t.mock.timers.enable({ apis: ['Date'] });
-  inDays(14);
-  assert.deepEqual(await said('good.key'), [['warning', `good.crt is valid until ${end}`, advice]]);
-  inDays(0);
-  assert.deepEqual(await said('good.key'), [['problem', `good.crt ended on ${end}`, advice]]);
-});
-
 test('clocks may be two seconds apart, either way', () => {
   assert.deepEqual(
     [2, -2, 2.1, -2.1].map((skew) => compareClocks('Redis', 1_000 + skew, 1_000).status),
@@ -279,7 +224,7 @@ test('listeners that others reach, and a database that others read, are told as 
     found.slice(0, 2).map(([, , , advice]) => advice),
     [
       'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network',
-      'put a TLS proxy in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE',
+      'put a TLS proxy in front and let only it reach this port',
     ],
   );
   assert.deepEqual(

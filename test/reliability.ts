@@ -47,7 +47,6 @@ const PARTS: Readonly<Record<string, () => void | Promise<void>>> = {
   guesses: guessKeys,
   'slow-clients': serveBesideSlow,
   hostile: () => attack('Hostile callers', { scale: 1 }),
-  'hostile-tls': () => attack('Hostile callers over TLS', { scale: 1, isSecure: true }),
   'hostile-tenfold': () => attack('Ten times as many', { scale: 10 }),
   forged: forgeKeys,
 };
@@ -184,7 +183,7 @@ async function serveBesideSlow(): Promise<void> {
   );
 }
 
-async function attack(callers: string, how: { scale: number; isSecure?: boolean }): Promise<void> {
+async function attack(callers: string, how: { scale: number }): Promise<void> {
   const { quietP99Ms, besideP99Ms, seconds, memoryBytesMax, unexplained } = await soakBesideHostile({
     seconds: scaled(HOSTILE_SECONDS),
     ...how,

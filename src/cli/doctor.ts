@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Command } from 'commander';
 import {
@@ -11,8 +10,6 @@ import {
   SETTING_NAMES,
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
-import { utc } from '../stdx/time.ts';
-import { CERTIFICATE_SECONDS_MIN, certificateEnd, isPair } from '../telemetry/certificate.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
@@ -81,7 +78,7 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
 /** Checks everything that a service with these settings depends on. */
 export async function examine(config: Config): Promise<Finding[]> {
   const { inspectDatabase } = await import('../storage/doctor.ts');
-  const findings = [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config))];
+  const findings = [versions(), ...listeners(config), ...(await inspectDatabase(config))];
   if (!config.redis) return findings;
   const { inspectRedis } = await import('../limits/redis/doctor.ts');
   return [...findings, ...(await inspectRedis(config.redis.url))];
@@ -108,36 +105,16 @@ function versions(): Finding {
   return ok('versions', `pet-catalog ${VERSION}, Node ${node}, SQLite ${sqlite}`);
 }
 
-/** Checks that the certificate can be read and goes with its key, and for how long it is valid. */
-function certificate(tls: Config['tls']): Finding[] {
-  if (!tls) return [];
-  const check = 'certificate';
-  const advice = 'renew it, and send the service SIGHUP';
-  try {
-    const pem = readFileSync(tls.certFile);
-    const end = certificateEnd(pem);
-    const left = end - Date.now() / 1_000;
-    const finding = `${tls.certFile} ${left > 0 ? 'is valid until' : 'ended on'} ${utc(end)}`;
-    if (!isPair(pem, readFileSync(tls.keyFile)))
-      return [problem(check, `${tls.keyFile} is not the key of ${tls.certFile}`, advice)];
-    if (left > CERTIFICATE_SECONDS_MIN) return [ok(check, finding)];
-    return [(left > 0 ? warning : problem)(check, finding, advice)];
-  } catch (error) {
-    const finding = `TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ${(error as Error).message}`;
-    return [problem(check, finding, 'correct the setting, or the permissions of the file')];
-  }
-}
-
-function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {
+function listeners({ host, operatorHost, database, redis }: Config): Finding[] {
   const findings = [ok('settings', 'Every setting is valid')];
   if (!LOOPBACK.test(operatorHost)) {
     const finding = `The operator listener is on ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
     const advice = 'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network';
     findings.push(warning('operator listener', finding, advice));
   }
-  if (!LOOPBACK.test(host) && !tls) {
+  if (!LOOPBACK.test(host)) {
     const finding = `The public listener is on ${host} and speaks plain HTTP: keys are sent unencrypted`;
-    const advice = 'put a TLS proxy in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE';
+    const advice = 'put a TLS proxy in front and let only it reach this port';
     findings.push(warning('public listener', finding, advice));
   }
   if (database.engine === 'postgres' && !redis) {

@@ -31,8 +31,6 @@ export interface Invocation {
   /** Aborted when the process is asked to stop, if `stopsGracefully`; its reason is the exit code for the signal. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
-  /** Calls back when the process is asked to reload its files (SIGHUP). */
-  onReload(reload: () => void): void;
 }
 
 /** The word on a stream that something is wrong: red where it shows colours. */

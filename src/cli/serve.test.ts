@@ -21,7 +21,6 @@ test('the checks of the console run in a thread of their own', async () => {
     progress: () => {},
     stop: stop.signal,
     stopsGracefully: false,
-    onReload: () => {},
   };
   let threads = 0;
   process.once('worker', () => {

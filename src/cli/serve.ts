@@ -103,8 +103,6 @@ async function serve(
     const { service } = opened;
     using _note = noteOperator(config.database, { url: service.operatorUrl, loginSecret: service.loginSecret });
     if (flags.bootstrap && flags.bootstrapKey === undefined) await issueFirstKey(opened, config, invocation);
-    // Also without TLS: unhandled, the signal would end the service.
-    invocation.onReload(() => service.reloadCertificate());
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);

@@ -13,7 +13,6 @@ import { refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Exchange } from './transport/exchange.ts';
-import { Ledger } from './transport/ledger.ts';
 import { openListener } from './transport/listener.ts';
 
 /** The gates before an operation, in their order, each of which the test plays. */
@@ -60,7 +59,7 @@ async function played(isLater = false) {
       return gates.decision;
     });
   };
-  const [events, ledger] = [recordedEvents(), new Ledger()];
+  const events = recordedEvents();
   const handle: Operation['handle'] = (catalog, exchange) => {
     assert.equal(catalog, CATALOG);
     asked.push('handle');
@@ -89,7 +88,7 @@ async function played(isLater = false) {
       last = exchange;
       return serve(exchange);
     },
-    { time: clock, events, ledger, addLimitHeaders: limitHeaders(clock) },
+    { time: clock, events, addLimitHeaders: limitHeaders(clock) },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
@@ -97,7 +96,6 @@ async function played(isLater = false) {
     asked,
     gates,
     events,
-    ledger,
     raw,
     /** The answer to a request, and which gates were asked for it. */
     async ask(line: string, ...headers: string[]) {
@@ -118,7 +116,7 @@ for (const isLater of [false, true]) {
 
   test(`gates that answer ${when} are asked in their order, and the first refusal is the answer`, async () => {
     await using at = await played(isLater);
-    const { gates, ask, ledger } = at;
+    const { gates, ask } = at;
     for (const [line, seen] of [
       ['GET /v1/one', '200 key charge handle'],
       ['HEAD /v1/one', '200 key charge handle'],
@@ -145,12 +143,6 @@ for (const isLater of [false, true]) {
     assert.deepEqual([headers.get('retry-after'), headers.get('x-ratelimit-limit')], ['50', '60']);
     assert.equal((await ask('GET /v1/any')).seen, '200 key peek handle', 'what is free is served all the same');
     gates.decision = ADMITTED;
-
-    const account = { heldBytes: 0, cutOff: () => {} };
-    const held = { heldBytes: 0, account, keyId: KEY.id };
-    ledger.hold(held, 8 * 1024 * 1024);
-    for (const path of ['/v1/two', '/v1/any']) assert.match((await ask(`GET ${path}`)).seen, /^503 key (charge|peek)$/);
-    ledger.hold(held, 0);
 
     gates.authentication = { refused: refusal('missing_api_key', 'No key') };
     gates.decision = REFUSED;

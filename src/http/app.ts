@@ -6,13 +6,16 @@ import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { corsFor } from './cors.ts';
-import { errorAnswer, methodNotAllowed, overLimit, readAnswersFirst, refusal } from './errors.ts';
+import { busy, errorAnswer, methodNotAllowed, overLimit, refusal } from './errors.ts';
 import { deprecationHeaders, endedAtSunset } from './operations/deprecation.ts';
 import type { Catalog, Described, Operation } from './operations/operation.ts';
 import { checkQuery } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
 import type { Answer, Exchange, Serve } from './transport/exchange.ts';
 import { hasFragment, readHead, readJson, URL_CHARACTERS_MAX } from './transport/request.ts';
+
+/** Writes of one key at once, those whose bodies are being read included. */
+const WRITES_MAX = 512;
 
 export interface AppOptions {
   readonly operations: readonly Operation[];
@@ -33,6 +36,7 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages, prefix } = options;
+  const writesOfKey = new Map<string, number>();
   const cors = options.corsOrigins.length > 0 ? corsFor(options.corsOrigins) : undefined;
   const api = createApi({
     base: '/v1',
@@ -76,7 +80,22 @@ export function createApp(options: AppOptions): Serve {
     const { exchange, operation } = call;
     exchange.decide(decision, limiter);
     if (decision.refusal && !operation?.free) return overLimit(decision, limiter.current(exchange.key, decision).now);
-    return exchange.isKeyFull ? readAnswersFirst() : api.operate(call, catalog);
+    return operation === undefined || operation.method === 'GET' ? api.operate(call, catalog) : write(call);
+  }
+
+  async function write(call: PublicCall): Promise<Answer> {
+    const { id } = call.exchange.key;
+    const inFlight = writesOfKey.get(id) ?? 0;
+    if (inFlight === WRITES_MAX)
+      return busy(`The key has ${WRITES_MAX} writes in flight; retry when some are answered`);
+    writesOfKey.set(id, inFlight + 1);
+    try {
+      return await api.operate(call, catalog);
+    } finally {
+      const left = (writesOfKey.get(id) ?? 1) - 1;
+      if (left === 0) writesOfKey.delete(id);
+      else writesOfKey.set(id, left);
+    }
   }
 }
 

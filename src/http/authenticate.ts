@@ -10,7 +10,7 @@ import {
 import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Time } from '../stdx/time.ts';
-import { refusal } from './errors.ts';
+import { busy, refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
@@ -18,16 +18,20 @@ const KEY_IN_ADDRESS = /[?&](?:api[-_]?key|key|access_token|token|authorization)
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const BEARER_SCHEME = /^bearer( |$)/i;
+/** Look-ups of keys that are not cached, at once. */
+const LOOKUPS_MAX = 256;
 /** Keys cached at once; when full, the oldest is evicted. */
 const FOUND_KEYS_MAX = 131_072;
 
 /**
- * The key of a request, or the 401 that refuses it. A `FoundKey` fits this type, so a cached key needs no new object.
+ * The key of a request, or the answer that refuses it. A `FoundKey` fits this type, so that a cached key needs no new
+ * object.
  */
 export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
 
+const BUSY: Authentication = { refused: busy('Too many keys are being looked up; retry in a second') };
 const NO_KEY = missingKey('No API key was sent');
 const SEVERAL_HEADERS = missingKey('There are several Authorization headers, of which none counts');
 const BARE_KEY = missingKey('The Authorization header has a key without the word Bearer before it');
@@ -63,7 +67,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid.
+   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid,
+   * or a 503 while too many others are looked up.
    * Rejects with `unavailable` if storage cannot be read.
    */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
@@ -74,6 +79,7 @@ export class Authenticator {
     const found = this.#found.get(hash);
     if (found) return this.#open(found);
     if (!couldBeSecret(token, this.#environment)) return withoutToken(request);
+    if (this.#changed.size >= LOOKUPS_MAX && !this.#finding.has(hash)) return BUSY;
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import { errorAnswer, methodNotAllowed, overLimit, readAnswersFirst, refusal, STATUS_OF } from './errors.ts';
+import { busy, errorAnswer, methodNotAllowed, overLimit, refusal, STATUS_OF } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 /** The answers to refused and failed requests, word by word. */
@@ -69,12 +69,8 @@ test('a failure says what to do, and a defect hides what failed', () => {
 });
 
 test('a key that does not read is told to, and a method that is not allowed which ones are', () => {
-  const unread = read(readAnswersFirst());
-  assert.deepEqual([unread.status, unread.headers, unread.body.code], [503, ['Retry-After', '1'], 'unavailable']);
-  assert.equal(
-    unread.body.message,
-    'Too many bytes of bodies and unread answers of this key are held; finish and read them, then retry',
-  );
+  const late = read(busy('Retry'));
+  assert.deepEqual([late.status, late.headers, late.body.code], [503, ['Retry-After', '1'], 'unavailable']);
   const refused = read(methodNotAllowed('PUT', 'GET, HEAD'));
   assert.deepEqual([refused.status, refused.headers], [405, ['Allow', 'GET, HEAD']]);
   assert.equal(refused.body.message, 'PUT is not allowed here; use GET, HEAD');

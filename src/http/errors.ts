@@ -65,13 +65,9 @@ export function overLimit(decision: Decision, now: number): Answer {
   return refusal(code, `${describeLimit(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
 }
 
-/** The refusal for a key that holds too much memory. */
-export function readAnswersFirst(): Answer {
-  return refusal(
-    'unavailable',
-    'Too many bytes of bodies and unread answers of this key are held; finish and read them, then retry',
-    ['Retry-After', `${RETRY_AFTER_SECONDS}`],
-  );
+/** The 503 for a request beyond what is done at once. */
+export function busy(message: string): Answer {
+  return refusal('unavailable', message, ['Retry-After', `${RETRY_AFTER_SECONDS}`]);
 }
 
 function describeLimit({ refusal: code, limit, ban }: Decision): string {

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { missingPrograms } from '../../test/kit/deploy/programs.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 import { SERVICE_EVENTS } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { type AccessLog, type AnsweredRequest, accessLine, createEvents, type Events } from './events.ts';
@@ -149,11 +144,8 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [(events) => events.outcomesNotPurged(FAILED), {}, ['error', { event: 'outcomes_not_purged', err: 'no' }]],
   [(events) => events.outcomesNotPurged(OWN), {}],
   [(events) => events.changeNotRead(OWN), {}, ['error', { event: 'change_not_read', err: 'away' }]],
-  [
-    (events) => events.connectionCutOff('key_1'),
-    { connections_cut_off_total: 1 },
-    ['warn', { event: 'connection_cut_off', keyId: 'key_1' }],
-  ],
+  [(events) => events.connectionCutOff(), { connections_cut_off_total: 1 }],
+  [(events) => events.connectionRefused(), { connections_refused_total: 1 }],
   [(events) => events.backupsScheduled(300), { backup_interval_seconds: 300 }],
   [
     (events) => events.backupsScheduled(600, { at: 3, bytes: 4 }),
@@ -196,8 +188,6 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     {},
     ['error', { event: 'request_failed', requestId: 'one', err: 'no' }],
   ],
-  [(events) => events.certificateReloaded(), {}, ['info', { event: 'certificate_reloaded' }]],
-  [(events) => events.certificateNotReloaded(FAILED), {}, ['error', { event: 'certificate_not_reloaded', err: 'no' }]],
   [
     (events) => events.serviceStarted({ url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }),
     { [`build_info{version="1",environment="staging",node="${process.versions.node}"}`]: 1 },
@@ -298,25 +288,4 @@ test('of the service events that cannot be stored the latest fifty wait', () => 
   for (let count = 1; count <= 51; count += 1) events.backupFailed(`attempt ${count}`);
   const reasons = events.waiting.map(({ members }) => members.reason);
   assert.deepEqual([reasons.length, reasons[0], reasons.at(-1)], [50, 'attempt 2', 'attempt 51']);
-});
-
-test('a certificate is told of 14 days before its end, and as an error once it has ended', {
-  skip: missingPrograms('openssl'),
-}, async () => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, 'cert.pem');
-  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=a', '-days', '30', '-out', file];
-  assert.equal(spawnSync('openssl', [...args, '-keyout', join(folder.path, 'key.pem')]).status, 0);
-  const pem = readFileSync(file, 'utf8');
-  const { after } = bench();
-  const [first] = (await after((events) => events.certificateUsed(pem, 0))) as [Record<string, number>];
-  const ends = first.certificate_expires_timestamp_seconds ?? 0;
-  assert.equal(Math.round((ends - Date.now() / 1_000) / 86_400), 30);
-  const endsAt = new Date(ends * 1_000).toISOString().replace('.000', '');
-  const told = async (now: number) => (await after((events) => events.certificateUsed(pem, now))).slice(1);
-  assert.deepEqual(await told(ends - 14 * 86_400 - 1), []);
-  const line = { event: 'certificate_expires', endsAt };
-  assert.deepEqual(await told(ends - 14 * 86_400), [{ level: 40, ...line }]);
-  assert.deepEqual(await told(ends - 1), [{ level: 40, ...line }]);
-  assert.deepEqual(await told(ends), [{ level: 50, ...line, event: 'certificate_expired' }]);
 });

@@ -4,8 +4,6 @@ import type { KeyBan } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Fullness } from '../catalog/storage.ts';
-import { utc } from '../stdx/time.ts';
-import { CERTIFICATE_SECONDS_MIN, certificateEnd } from './certificate.ts';
 import { FailureLog } from './failure-log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Side } from './request-metrics.ts';
@@ -237,11 +235,10 @@ function backupEvents({ log, metrics }: LineSinks) {
 
 function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
   return {
-    /** A connection was closed because its requests and unread answers hold too much; its key, if known. */
-    connectionCutOff(keyId: string | undefined) {
-      metrics.connectionsCutOff.inc();
-      log.warn({ event: 'connection_cut_off', keyId });
-    },
+    /** A connection was closed at once, because there were as many as may be. */
+    connectionRefused: () => metrics.connectionsRefused.inc(),
+    /** A connection was closed because of too many unserved requests, or because its client does not read. */
+    connectionCutOff: () => metrics.connectionsCutOff.inc(),
     fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }) {
       metrics.categories.set(measured.categories);
       metrics.categoriesMax.set(measured.categoriesMax);
@@ -251,17 +248,6 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
       metrics.databaseLogBytes.set(measured.logBytes);
       metrics.diskFreeBytes.set(measured.diskFreeBytes);
     },
-    /** A certificate (PEM) is in use from now on (Unix seconds). Logged if it ends within 14 days. */
-    certificateUsed(certificate: string, now: number) {
-      const endsAt = certificateEnd(certificate);
-      metrics.certificateExpires.set(endsAt);
-      const line = { event: 'certificate_expires', endsAt: utc(endsAt) };
-      if (endsAt <= now) log.error({ ...line, event: 'certificate_expired' });
-      else if (endsAt - now <= CERTIFICATE_SECONDS_MIN) log.warn(line);
-    },
-    certificateReloaded: () => log.info({ event: 'certificate_reloaded' }),
-    /** The previous certificate stays in use. */
-    certificateNotReloaded: (error: unknown) => log.error({ event: 'certificate_not_reloaded', err: error }),
     operatorChanged: ({ operator, action, target }: AuditEntry) =>
       log.info({ event: 'operator_change', ...operator, action, target }),
     serviceStarted(started: Record<'url' | 'operatorUrl' | 'environment' | 'version', string>) {

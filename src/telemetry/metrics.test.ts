@@ -10,10 +10,11 @@ const OWN = [
     'histogram',
     'From the head of a request to its response; the count is the number of requests',
   ],
+  ['connections_refused_total', 'counter', 'Connections closed as they came, beyond CONNECTIONS_MAX'],
   [
     'connections_cut_off_total',
     'counter',
-    'Connections closed because requests and unread answers held too much memory',
+    'Connections closed because of too many unserved requests, or because of unread answers',
   ],
   ['failed_authentications_total', 'counter', 'Requests answered with 401, by error code'],
   ['refusals_total', 'counter', 'Requests answered with 429, by the plan of the key and the reason'],
@@ -57,11 +58,6 @@ const OWN = [
   ['database_bytes', 'gauge', 'The size of the database'],
   ['database_log_bytes', 'gauge', 'The size of the log beside an embedded database'],
   ['disk_free_bytes', 'gauge', 'Free on the disk of an embedded database; NaN for PostgreSQL'],
-  [
-    'certificate_expires_timestamp_seconds',
-    'gauge',
-    'When the certificate of the public listener ends, in Unix seconds; 0 without one',
-  ],
 ];
 const OF_THE_PROCESS = [
   'process_cpu_user_seconds_total counter',

@@ -57,9 +57,10 @@ function requestMetrics({ counter, gauge, registered }: Makers) {
   return {
     build: gauge('build_info', 'Always 1; the labels name the running version', ['version', 'node', 'environment']),
     requests: registered(new RequestDurations()),
+    connectionsRefused: counter('connections_refused_total', 'Connections closed as they came, beyond CONNECTIONS_MAX'),
     connectionsCutOff: counter(
       'connections_cut_off_total',
-      'Connections closed because requests and unread answers held too much memory',
+      'Connections closed because of too many unserved requests, or because of unread answers',
     ),
     failedAuthentications: counter('failed_authentications_total', 'Requests answered with 401, by error code', [
       'listener',
@@ -116,10 +117,6 @@ function storageMetrics({ counter, gauge, histogram }: Makers) {
     databaseBytes: gauge('database_bytes', 'The size of the database'),
     databaseLogBytes: gauge('database_log_bytes', 'The size of the log beside an embedded database'),
     diskFreeBytes: gauge('disk_free_bytes', 'Free on the disk of an embedded database; NaN for PostgreSQL'),
-    certificateExpires: gauge(
-      'certificate_expires_timestamp_seconds',
-      'When the certificate of the public listener ends, in Unix seconds; 0 without one',
-    ),
   };
 }
 

@@ -36,10 +36,10 @@ test('figures stand with the run that measured them, and not in the README', () 
 test('bounds that pages name are those of the code', () => {
   const n = (value: number) => value.toLocaleString('en-US');
   const listener = (name: string) => constant('http/transport/listener.ts', name);
-  const ledger = (name: string) => constant('http/transport/ledger.ts', name) / 1_024 ** 2;
+  const connection = (name: string) => constant('http/transport/connection.ts', name);
   const [url, body] = [
     constant('http/transport/request.ts', 'URL_CHARACTERS_MAX'),
-    constant('http/transport/request.ts', 'BODY_BYTES_MAX'),
+    constant('http/transport/body.ts', 'BODY_BYTES_MAX'),
   ];
   // A deadline is met at the next check.
   const within = (name: string) => Math.ceil((listener(name) + listener('checkIntervalMs')) / 1_000);
@@ -67,16 +67,18 @@ test('bounds that pages name are those of the code', () => {
   for (const [page, ...sentences] of [
     [
       `${pages}limits.md`,
-      `body: ${body / 1_024} KiB (413); address: ${n(url)} characters (414); request line and headers: ${listener('HEAD_BYTES_MAX') / 1_024} KiB (431)`,
+      `body: ${body / 1_024} KiB, in at most ${n(constant('http/transport/body.ts', 'CHUNKS_MAX'))} chunks (413); address: ${n(url)} characters (414)`,
+      `request line and headers: ${listener('HEAD_BYTES_MAX') / 1_024} KiB, ${constant('http/transport/request.ts', 'HEADERS_MAX')} headers (431)`,
       `time: ${within('headMs')} s for the headers, ${within('requestMs')} s for the whole request (408)`,
       `name\`: 1 to ${constant('catalog/resource.ts', 'maxLength')} characters`,
       `page: 1 to ${categories} categories; 1 to ${items} items of any other list, ${byDefault} if not given`,
       `quantity of an order: 1 to ${n(quantity)}; stock of a pet: 0 to ${n(stock)} (400)`,
       `printable ASCII characters, kept for ${hours} h (400)`,
       `categories: ${n(constant('config.ts', 'CATEGORIES_MAX'))}, and ${constant('config.ts', 'CATEGORIES_BYTES_MAX') / 1_024 ** 2} MiB of their list`,
-      `connections: ${n(listener('CONNECTIONS_MAX'))}; an idle one is closed after ${listener('keepAliveMs') / 1_000} s`,
-      `the list of categories: ${ledger('CONNECTION_BYTES_MAX')} MiB on one connection`,
-      `${ledger('KEY_BYTES_MAX')} MiB for one key, then 503; ${ledger('ALL_BYTES_MAX')} MiB in all`,
+      `connections: ${n(constant('config.ts', 'CONNECTIONS_MAX'))}, further ones are closed at once; an idle one is closed after ${listener('keepAliveMs') / 1_000} s`,
+      `one of a connection runs, ${connection('WAITING_MAX')} wait;`,
+      `take at most ${connection('WAITING_BYTES_MAX') / 1_024 ** 2} MiB, their bodies included`,
+      `are being read included: ${constant('http/app.ts', 'WRITES_MAX')}, then 503`,
       `unread responses: ${(send[0] ?? 0) / 1_000} s and a second for every ${send[1]} kB`,
       `writes that wait for the database: ${n(constant('storage/sql/write-queue.ts', 'WAITING_MAX'))}, then 503`,
       `The first ban lasts ${first} minute, the next ones ${sequence}.`,

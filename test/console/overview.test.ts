@@ -136,7 +136,6 @@ test('the overview has a timeline of what failed, recovered, was backed up and s
   events.storageRecovered('write');
   events.backupMade({ file: 'x', at: 1, bytes: 2, durationMs: 3 });
   events.backupFailed('<no> room');
-  events.certificateReloaded();
   happen();
   const first = [
     'danger: A backup failed: &lt;no&gt; room',

@@ -29,7 +29,7 @@ const NOT_CAUSED: Readonly<Record<string, string>> = {
   PetCatalogWritesWaiting: 'it takes more than 5,000 creates that wait at once for a minute',
 };
 const JOBS = ['killed', 'restarted', 'postgres', 'redis', 'guessed', 'locked', 'stopped', 'disk', 'rows'] as const;
-const MORE_JOBS = ['descriptors', 'backups', 'log', 'certificate', 'full'] as const;
+const MORE_JOBS = ['descriptors', 'backups', 'log', 'full'] as const;
 type Job = (typeof JOBS)[number] | (typeof MORE_JOBS)[number];
 
 const noPrograms = missingPrograms('prometheus', 'openssl');
@@ -349,18 +349,6 @@ suite('alerts of a real Prometheus', { skip: noPrograms, concurrency: 4 }, () =>
     await ends('log', 'LogLarge');
   });
 
-  test('Certificate: it ends tomorrow, and is renewed', async () => {
-    using own = temporaryFolder();
-    const files = { TLS_CERT_FILE: join(own.path, 'cert.pem'), TLS_KEY_FILE: join(own.path, 'key.pem') };
-    certify(files, 1);
-    await using service = await serveProcess([], optionsOf('certificate', own.path, files));
-    await isSeen('certificate');
-    await fires('certificate', 'Certificate');
-    certify(files, 90);
-    process.kill(service.pid, 'SIGHUP');
-    await ends('certificate', 'Certificate');
-  });
-
   test('NearlyFull: the catalog has as many categories as it may', async () => {
     using own = temporaryFolder();
     const options = optionsOf('full', own.path, { CATEGORIES_MAX: '10' });
@@ -383,15 +371,4 @@ function mounted(path: string, size: string): Disposable {
   });
   assert.equal(status, 0, stderr);
   return { [Symbol.dispose]: () => spawnSync('umount', ['-l', path]) };
-}
-
-/** Makes a certificate that ends in so many days, and its key. */
-function certify({ TLS_CERT_FILE, TLS_KEY_FILE }: { TLS_CERT_FILE: string; TLS_KEY_FILE: string }, days: number): void {
-  const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const made = spawnSync(
-    'openssl',
-    [...args, '-days', `${days}`, '-subj', '/CN=127.0.0.1', '-keyout', TLS_KEY_FILE, '-out', TLS_CERT_FILE],
-    { encoding: 'utf8' },
-  );
-  assert.equal(made.status, 0, made.stderr);
 }

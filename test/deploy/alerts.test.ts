@@ -98,10 +98,6 @@ const TROUBLE: Record<string, Record<string, Series>> = {
   },
   PetCatalogDiskLow: { [`pet_catalog_disk_free_bytes{${AT}}`]: gauge(2 ** 30, 2 ** 30 - 1) },
   PetCatalogLogLarge: { [`pet_catalog_database_log_bytes{${AT}}`]: gauge(2 ** 28, 2 ** 28 + 1) },
-  PetCatalogCertificate: {
-    [`pet_catalog_certificate_expires_timestamp_seconds{${AT}}`]: gauge(14 * 86_400 + LAST_SECONDS + 1, 14 * 86_400),
-    'pet_catalog_certificate_expires_timestamp_seconds{job="shop",instance="none:1"}': gauge(0, 0),
-  },
   PetCatalogRestarting: {
     ...build,
     [`process_start_time_seconds{${AT}}`]: (at) =>
@@ -140,7 +136,6 @@ const SAID: Record<string, readonly [summary: string, page: string]> = {
   PetCatalogNearlyFull: ['The catalog of a:1 is 90.1% full', 'it-is-nearly-full'],
   PetCatalogDiskLow: ['1024MiB are free on the disk of a:1', 'the-disk-is-full'],
   PetCatalogLogLarge: ['The log of the database of a:1 grew to 256MiB', 'it-is-nearly-full'],
-  PetCatalogCertificate: ['The certificate of a:1 ends within 14 days, or has ended', 'it-is-nearly-full'],
 };
 
 /** Runs promtool over unit tests of the rules; returns what it complains of. */

@@ -165,7 +165,6 @@ test('an alert pages or waits for the morning, beyond its bound, as soon as the 
       PetCatalogNearlyFull: 'ticket 5m > 0.9 > 0.9',
       PetCatalogDiskLow: 'ticket 5m < 1024 ^ 3',
       PetCatalogLogLarge: 'ticket 10m > 256 * 1024 ^ 2',
-      PetCatalogCertificate: 'ticket 5m > 0',
     },
   );
 });

@@ -279,6 +279,7 @@ const SHOWN: Record<string, readonly string[]> = {
     '{{instance}}: process_open_fds',
     'most there may be: min(process_max_fds)',
     '{{instance}} cut off: sum by (instance) (increase(connections_cut_off_total))',
+    '{{instance}} refused: sum by (instance) (increase(connections_refused_total))',
   ],
   'Age of the newest backup': [
     's',
@@ -298,10 +299,6 @@ const SHOWN: Record<string, readonly string[]> = {
     '{{instance}} database: database_bytes',
     '{{instance}} log: database_log_bytes',
     '{{instance}} free on the disk: disk_free_bytes',
-  ],
-  'Left of the certificate': [
-    's',
-    '{{instance}}: (certificate_expires_timestamp_seconds - time()) and certificate_expires_timestamp_seconds > 0',
   ],
 };
 

@@ -266,27 +266,6 @@ describe('connections', () => {
     assert.ok(!(await (await service.call(secret, '/categories')).text()).includes(name));
   });
 
-  for (const halfClosed of [false, true]) {
-    const end = halfClosed ? ' and half-closes' : '';
-    test(`a client that pipelines more creates than may wait${end} gets all of them answered`, async () => {
-      await using raw = await openRaw(service.url);
-      const { secret: busy } = await service.issue({ plan: 'enterprise', limits: { minute: 100_000, day: 100_000 } });
-      const sent = raw.send(withKey(post(BODY, LENGTH).repeat(1_500), busy));
-      if (halfClosed) raw.finish();
-      for (let i = 0; i < 1_500; i += 1) assert.equal((await raw.answer()).status, 201);
-      await sent;
-    });
-  }
-
-  test('a client that pipelines more creates than may wait, then no HTTP, reads every answer', async () => {
-    await using raw = await openRaw(service.url);
-    const creates = withKey(post(BODY, LENGTH)).repeat(150);
-    const sent = raw.send(Buffer.concat([Buffer.from(`${creates}no HTTP\r\n\r\n`), Buffer.alloc(4 * MEBIBYTE, 'x')]));
-    const statuses = (await raw.answersUntilClosed()).map(({ status }) => status);
-    assert.deepEqual(statuses, [...Array(150).fill(201), 400]);
-    await sent;
-  });
-
   test('100 is sent only when the key, the media type and the size are valid', async () => {
     await using raw = await openRaw(service.url);
     await raw.send(withKey(post('', LENGTH, 'Expect: 100-continue')));

@@ -1,273 +1,210 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange, Serve } from '../../src/http/transport/exchange.ts';
-import { type Holding, Ledger } from '../../src/http/transport/ledger.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
-import { ParserFeed } from '../../src/http/transport/parser-feed.ts';
-import { manualClock, untilTrue } from '../kit/clock.ts';
-import { AUTHORIZATION, assertAnswer, get, HOST, request } from '../kit/edge/corpus.ts';
-import { openRaw, type RawConnection } from '../kit/edge/raw.ts';
-import { recordedEvents, type TestService, testService } from '../kit/service.ts';
+import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
+import { get, HOST, post, request } from '../kit/edge/corpus.ts';
+import { openRaw } from '../kit/edge/raw.ts';
+import { recordedEvents } from '../kit/service.ts';
 
-/** Answers that peers do not read, in bytes: what the service holds of them is bounded. */
+/** What a listener holds for clients that send or ask for more than is served, in requests and bytes. */
 
+const WAITING_MAX = 128;
 const MEBIBYTE = 1024 * 1024;
-const PIPELINED = 60;
-/** Far more than an answer needs. */
-const QUIET_TURNS = 200;
+const PACKET = 3_000;
 
-describe('a connection that is not read from', () => {
-  const ANSWER_BYTES = 600_000;
-
-  for (const [manner, pause] of [
-    ['at once', undefined],
-    ['later', () => nextTurn()],
-  ] as const) {
-    test(`${PIPELINED} pipelined requests, answered ${manner}, hold 1 MiB and what runs, and come in order`, async () => {
-      const seen: Exchange[] = [];
-      const body = 'x'.repeat(ANSWER_BYTES);
-      await using listener = await listenWith((exchange) => {
-        seen.push(exchange);
-        const answer = () => exchange.answer({ status: 200, body });
-        return pause ? pause().then(answer) : answer();
-      });
-      await using raw = await openRaw(listener.url);
-      raw.pause();
-      await raw.send(Array.from({ length: PIPELINED }, (_, i) => get(`X-Request-Id: n${i}`)).join(''));
-      await untilQuiet(() => seen.length);
-      const held = seen.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
-      // Those that run side by side are begun before the first of them is answered.
-      const heldMax = pause ? 8 * 1.1 * ANSWER_BYTES : MEBIBYTE + 1.1 * ANSWER_BYTES;
-      assert.ok(held >= MEBIBYTE && held < heldMax, `${held} bytes are held`);
-
-      raw.resume();
-      for (let i = 0; i < PIPELINED; i += 1) assert.equal((await raw.answer()).headers.get('x-request-id'), `n${i}`);
-      assert.ok(seen.every(({ heldBytes }) => heldBytes === 0));
-    });
-  }
-
-  test('the service stops reading from it', async () => {
-    const sockets = new Set<Exchange['request']['socket']>();
-    await using listener = await listenWith((exchange) => {
-      sockets.add(exchange.request.socket);
-      exchange.answer({ status: 200, body: 'x'.repeat(20 * MEBIBYTE) });
-    });
-    await using raw = await openRaw(listener.url);
-    raw.pause();
-    const sending = raw.send(get(`X: ${'x'.repeat(1_000)}`).repeat(20_000)).catch(() => {});
-    const bytesRead = () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
-    await untilQuiet(bytesRead);
-    assert.ok(bytesRead() > 0 && bytesRead() < MEBIBYTE / 2, `${bytesRead()} bytes were read`);
-    await raw.reset();
-    await sending;
-  });
-
-  test('what waits to be parsed is one read of the system, however many answers are sent', async () => {
-    let waitingMax = 0;
-    const ledger = new (class extends Ledger {
-      override hold(holding: Holding, bytes: number): void {
-        if (holding instanceof ParserFeed) waitingMax = Math.max(waitingMax, bytes);
-        super.hold(holding, bytes);
-      }
-    })();
-    let answered = 0;
-    const shared = [Buffer.alloc(100_000, 'x')];
-    const serve = (exchange: Exchange) => {
-      answered += 1;
-      exchange.answer({ status: 200, body: shared });
-    };
-    await using listener = await listenWith(serve, recordedEvents(), ledger);
-    await using raw = await openRaw(listener.url);
-    raw.pause();
-    const sending = raw.send(get().repeat(100_000)).catch(() => {});
-    await untilQuiet(() => answered);
-    assert.ok(waitingMax > 0 && waitingMax < 17 * 1024, `${waitingMax} bytes waited`);
-    await raw.reset();
-    await sending;
-  });
-
-  test('a single answer larger than the total bound is not cut off', async () => {
-    const body = 'x'.repeat(70 * MEBIBYTE);
-    await using listener = await listenWith((exchange) => exchange.answer({ status: 200, body }));
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const { port } = new URL(listener.url);
-    const socket = connect(Number(port), '127.0.0.1', () => socket.write(get('Connection: close')));
-    let received = 0;
-    socket.on('data', (chunk) => {
-      received += chunk.length;
-    });
-    socket.once('end', () => resolve(received)).once('error', reject);
-    assert.ok((await promise) > body.length);
-  });
-
-  test('it is closed when the time for its answer is over, and one that reads in time stays open', async (t) => {
-    const bytes = 20_000_000;
-    // 30 s, plus a second for every 50 kB.
-    const allowedMs = 30_000 + bytes / 50;
-    const sockets: Socket[] = [];
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    await using listener = await listenWith((exchange) => {
-      exchange.answer({ status: 200, body: 'x'.repeat(bytes) });
-      sockets.push(exchange.request.socket);
-    });
-    await using reader = await openRaw(listener.url);
-    await reader.send(get());
-    assert.equal((await reader.answer()).body.length, bytes);
-    await using idle = await openRaw(listener.url);
-    idle.pause();
-    await idle.send(get());
-    while (sockets.length < 2) await nextTurn();
-    t.mock.timers.tick(allowedMs - 1);
-    assert.deepEqual(
-      sockets.map(({ destroyed }) => destroyed),
-      [false, false],
-    );
-    t.mock.timers.tick(1);
-    assert.deepEqual(
-      sockets.map(({ destroyed }) => destroyed),
-      [false, true],
-    );
-    t.mock.timers.reset();
-    await reader.send(get());
-    assert.equal((await reader.answer()).status, 200);
-  });
-
-  test('once it is closed no answer is held, neither waiting nor later ones', async () => {
-    const seen: Exchange[] = [];
-    const late = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<void>();
-    await using listener = await listenWith((exchange) => {
-      seen.push(exchange);
-      const answer = () => exchange.answer({ status: 200, body: 'x'.repeat(10_000) });
-      if (seen.length === 1) exchange.request.socket.once('close', () => gone.resolve());
-      return seen.length % 2 === 1 ? late.promise.then(answer) : answer();
-    });
-    const raw = await openRaw(listener.url);
-    // Small enough that the service keeps reading and notices the reset.
-    await raw.send(get().repeat(4));
-    while (seen.length < 4) await nextTurn();
-    const held = () => seen.map(({ heldBytes }) => Math.floor(heldBytes / 10_000));
-    assert.deepEqual(held(), [0, 1, 0, 1]);
-    await raw.reset();
-    await gone.promise;
-    late.resolve();
-    await nextTurn();
-    assert.deepEqual(held(), [0, 0, 0, 0]);
-  });
-});
-
-test('beyond 48 MiB of waiting requests the connections that hold the most are cut off', async () => {
-  const events = recordedEvents();
+/** A listener whose answers wait for `go`, unless `serve` says otherwise. */
+async function held(serve?: Serve, connectionsMax = 4_000) {
   const go = Promise.withResolvers<void>();
-  await using listener = await listenWith(
-    (exchange) => go.promise.then(() => exchange.answer({ status: 200, body: 'x' })),
-    events,
+  const [served, sockets]: [string[], Set<Socket>] = [[], new Set()];
+  const events = recordedEvents();
+  let [refused, cutOff] = [0, 0];
+  events.connectionRefused = () => {
+    refused += 1;
+  };
+  events.connectionCutOff = () => {
+    cutOff += 1;
+  };
+  const wait = (exchange: Exchange) => go.promise.then(() => exchange.answer({ status: 200, body: 'x' }));
+  const listener = await openListener(
+    (exchange) => {
+      served.push(exchange.requestId);
+      sockets.add(exchange.request.socket);
+      return (serve ?? wait)(exchange);
+    },
+    { time: manualClock(), events },
+    { host: '127.0.0.1', port: 0, connectionsMax },
   );
-  await using modest = await openRaw(listener.url);
-  await modest.send(request('POST / HTTP/1.1', HOST, 'Content-Length: 0').repeat(3));
-  await using stack = new AsyncDisposableStack();
-  const manyHeaders = Array.from({ length: 990 }, (_, index) => `${index.toString(36)}:`);
-  for (let sent = 0; events.cutOff.length === 0 && sent < 100; sent += 1) {
-    const greedy = stack.use(await openRaw(listener.url));
-    await greedy.send(request('GET / HTTP/1.1', HOST, ...manyHeaders).repeat(10)).catch(() => {});
+  const opened = new AsyncDisposableStack();
+  const url = `http://127.0.0.1:${listener.port}/v1`;
+  return {
+    go: go.resolve,
+    served,
+    sockets,
+    refused: () => refused,
+    cutOff: () => cutOff,
+    open: async () => opened.use(await openRaw(url)),
+    async [Symbol.asyncDispose]() {
+      go.resolve();
+      await opened.disposeAsync();
+      await listener.stop(0);
+    },
+  };
+}
+
+function numbered(count: number): string {
+  return Array.from({ length: count }, (_, index) => get(`X-Request-Id: n${index}`)).join('');
+}
+
+test('one request of a connection runs and 128 wait; of more the connection answers those, in order, and closes', async () => {
+  await using at = await held();
+  const raw = await at.open();
+  await raw.send(numbered(WAITING_MAX + 1));
+  await untilEqual(() => at.served.length, 1);
+  await raw.send(get());
+  await nextTurn();
+  assert.equal(at.served.length, 1);
+  at.go();
+  const answers = await raw.answersUntilClosed();
+  assert.deepEqual(
+    answers.map(({ headers }) => headers.get('x-request-id')),
+    Array.from({ length: WAITING_MAX + 1 }, (_, index) => `n${index}`),
+  );
+  assert.equal(answers.at(-1)?.headers.get('connection'), 'close');
+});
+
+test('as many as may wait leave the connection open', async () => {
+  await using at = await held();
+  const raw = await at.open();
+  await raw.send(numbered(WAITING_MAX + 1));
+  at.go();
+  for (let index = 0; index <= WAITING_MAX; index += 1) {
+    assert.equal((await raw.answer()).headers.get('connection'), 'keep-alive');
   }
-  await untilTrue(() => events.cutOff.length > 0);
+  await raw.send(get());
+  assert.equal((await raw.answer()).status, 200);
+});
+
+test('all connections together hold 16 MiB of waiting requests, announced bodies and heads included', async () => {
+  await using at = await held();
+  const announced = post('', `Content-Length: ${MEBIBYTE / 4}`) + 'x'.repeat(MEBIBYTE / 4);
+  // Sixty such bodies and their requests leave room for two.
+  const connections = await Promise.all([1, 2, 3, 4].map(() => at.open()));
+  const sent = get() + announced.repeat(15);
+  const areRead = (bytes: number) => () => [...at.sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0) === bytes;
+  for (const raw of connections) await raw.send(sent);
+  await untilTrue(areRead(4 * sent.length));
+  const more = await at.open();
+  const tooMuch = numbered(1) + announced.repeat(3);
+  await more.send(tooMuch);
+  await untilTrue(areRead(4 * sent.length + tooMuch.length));
+  at.go();
+  assert.equal((await more.answersUntilClosed()).length, 3, 'the last is not served');
+  for (const raw of connections)
+    for (let count = 0; count < 16; count += 1) assert.equal((await raw.answer()).status, 200);
+  // All of it is given back.
+  await more[Symbol.asyncDispose]();
+  const later = await at.open();
+  await later.send(get() + announced.repeat(15));
+  for (let count = 0; count < 16; count += 1) assert.equal((await later.answer()).status, 200);
+});
+
+test('of requests that were parsed and are not served 8,192 are kept, then connections are cut off', async () => {
+  await using at = await held();
+  const smallest = 'GET / HTTP/1.1\r\n\r\n'.repeat(PACKET);
+  const greedy = await Promise.all(Array.from({ length: 4 }, () => at.open()));
+  for (const raw of greedy) await raw.send(smallest).catch(() => {});
+  await untilTrue(() => at.cutOff() > 0);
+  assert.ok(at.cutOff() <= 2, 'those that keep within the bound stay');
+  await Promise.all(greedy.map((raw) => raw.reset()));
+  await untilTrue(() => [...at.sockets].every(({ destroyed }) => destroyed));
+  const before = at.cutOff();
+  const again = await at.open();
+  await again.send(smallest);
+  at.go();
+  assert.equal((await again.answersUntilClosed()).length, WAITING_MAX + 1, 'closed connections hold nothing');
+  assert.equal(at.cutOff(), before);
+});
+
+test('waiting requests take turns with those of other connections', async () => {
+  const order: string[] = [];
+  await using at = await held((exchange) => {
+    order.push(exchange.request.url ?? '');
+    exchange.answer({ status: 200, body: 'x' });
+  });
+  const [greedy, other] = [await at.open(), await at.open()];
+  await greedy.send(get().repeat(WAITING_MAX));
+  while (order.length === 0) await nextTurn();
+  await other.send(request('GET /other HTTP/1.1', HOST));
+  assert.equal((await other.answer()).status, 200);
+  assert.ok(order.indexOf('/other') < WAITING_MAX / 2, `${order.indexOf('/other')} came before`);
+});
+
+test('a body that waits is read ahead, and no more of it than 256 KiB until it is asked for', async () => {
+  const bodies: number[] = [];
+  const go = Promise.withResolvers<void>();
+  await using at = await held(async (exchange) => {
+    if (exchange.request.method === 'GET') await go.promise;
+    else bodies.push((await exchange.readBody(32 * MEBIBYTE)).length);
+    exchange.answer({ status: 200, body: 'x' });
+  });
+  const raw = await at.open();
+  const large = Buffer.alloc(8 * MEBIBYTE, 'x');
+  const sending = raw.send(Buffer.concat([Buffer.from(get() + post('', `Content-Length: ${large.length}`)), large]));
+  await untilEqual(() => at.served.length, 1);
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+  const [socket] = at.sockets;
+  assert.ok(socket && socket.bytesRead < MEBIBYTE, `${socket?.bytesRead} bytes were read`);
   go.resolve();
-  for (let i = 0; i < 3; i += 1) assert.equal((await modest.answer()).status, 200);
+  for (let count = 0; count < 2; count += 1) assert.equal((await raw.answer()).status, 200);
+  await sending;
+  assert.deepEqual(bodies, [large.length]);
 });
 
-describe('keys whose answers are not read', () => {
-  /** A page of this many holds more than 8 MiB, and of half of them more than a system takes without a reader. */
-  const PETS = 100;
-  let service: TestService;
-
-  before(async () => {
-    service = await testService();
-    const { id: categoryId } = (await service.storage.categories.insert({ name: 'Dog' }, { keyId: 'test' })).resource;
-    // Longer names than a caller may store: an answer of this service that is its own does not become so large.
-    const pet = { name: '🐕'.repeat(22_750), categoryId, status: 'available' } as const;
-    await Promise.all(Array.from({ length: PETS }, () => service.storage.pets.insert(pet, { keyId: 'test' })));
-  });
-  after(() => service[Symbol.asyncDispose]());
-
-  test('a key over 8 MiB gets 503 until it reads, and other keys notice nothing', async () => {
-    const hostile = await issue(service);
-    const other = await issue(service);
-    await using raw = await askForPage(service, hostile, PETS);
-    await using fresh = await openRaw(service.url);
-    const ask = async (path: string) => {
-      await fresh.send(getPath(path, hostile));
-      return fresh.answer();
-    };
-    for (const path of ['/store/orders', '/categories?limit=1', '/nothing', '/rate_limit']) {
-      const refused = await ask(path);
-      assertAnswer(refused);
-      assert.equal(refused.status, 503);
-      assert.deepEqual([JSON.parse(refused.body).code, refused.headers.get('retry-after')], ['unavailable', '1']);
-      assert.equal((await service.call(other, '/store/orders')).status, 200);
-    }
-    raw.resume();
-    assert.equal((await raw.answer()).status, 200);
-    assert.equal((await ask('/store/orders')).status, 200);
-  });
-
-  test('over 48 MiB in total the keys that hold the most are cut off, and a slow reader is not', async () => {
-    const slow = await issue(service);
-    await using reader = await askForPage(service, slow, PETS / 2);
-    await using stack = new AsyncDisposableStack();
-    const hostile: RawConnection[] = [];
-    for (let i = 0; i < 9; i += 1) hostile.push(stack.use(await askForPage(service, await issue(service), PETS)));
-    assert.equal((await service.call(await issue(service), '/store/orders')).status, 200);
-    let cutOff = 0;
-    for (const raw of hostile) {
-      raw.resume();
-      await raw.answer().catch(() => {
-        cutOff += 1;
-      });
-    }
-    // Beside the half page of the slow reader there is room for five whole ones.
-    assert.equal(cutOff, 4);
-    assert.equal(service.events.cutOff.length, 4);
-    reader.resume();
-    assert.equal(JSON.parse((await reader.answer()).body).length, PETS / 2);
-  });
+test('connections beyond CONNECTIONS_MAX are closed as they come, and counted', async () => {
+  await using at = await held(undefined, 2);
+  const [one] = [await at.open(), await at.open()];
+  const third = await at.open();
+  await assert.rejects(third.answer());
+  assert.equal(at.refused(), 1);
+  await one.send(get());
+  at.go();
+  assert.equal((await one.answer()).status, 200);
 });
 
-async function listenWith(
-  serve: Serve,
-  events = recordedEvents(),
-  ledger = new Ledger(),
-): Promise<AsyncDisposable & { readonly url: string }> {
-  const context = { time: manualClock(), events, ledger };
-  const listener = await openListener(serve, context, { host: '127.0.0.1', port: 0 });
-  return { url: `http://127.0.0.1:${listener.port}/v1`, [Symbol.asyncDispose]: () => listener.stop(0) };
-}
+test('a client that does not read has 30 s for its answer, and a second for every 50 kB', async (t) => {
+  const bytes = 20_000_000;
+  const allowedMs = 30_000 + bytes / 50;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await using at = await held((exchange) => exchange.answer({ status: 200, body: 'x'.repeat(bytes) }));
+  const reader = await at.open();
+  await reader.send(get());
+  assert.equal((await reader.answer()).body.length, bytes);
+  const idle = await at.open();
+  idle.pause();
+  await idle.send(get());
+  while (at.sockets.size < 2) await nextTurn();
+  const destroyed = () => [...at.sockets].map((socket) => socket.destroyed);
+  t.mock.timers.tick(allowedMs - 1);
+  assert.deepEqual(destroyed(), [false, false]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(destroyed(), [false, true]);
+  assert.equal(at.cutOff(), 1);
+  t.mock.timers.reset();
+  await reader.send(get());
+  assert.equal((await reader.answer()).status, 200);
+});
 
-async function issue(service: TestService): Promise<string> {
-  return (await service.issue({ plan: 'business' })).secret;
-}
-
-function getPath(path: string, secret: string): string {
-  return request(`GET /v1${path} HTTP/1.1`, HOST, AUTHORIZATION).replace('<key>', secret);
-}
-
-/** Asks for so many pets, and does not read them. */
-async function askForPage(service: TestService, secret: string, limit: number): Promise<RawConnection> {
-  const raw = await openRaw(service.url);
-  raw.pause();
-  const answered = service.events.answered.length;
-  await raw.send(getPath(`/pets?limit=${limit}`, secret));
-  while (service.events.answered.length === answered) await nextTurn();
-  return raw;
-}
-
-/** Waits until a count has not moved for many turns of the event loop, which test and service share. */
-async function untilQuiet(count: () => number): Promise<void> {
-  for (let quiet = 0, last = count(); quiet < QUIET_TURNS; quiet += 1) {
-    await nextTurn();
-    if (count() !== last) quiet = 0;
-    last = count();
-  }
-}
+test('a connection that closes while requests wait serves none of them', async () => {
+  await using at = await held();
+  const raw = await at.open();
+  await raw.send(get().repeat(3));
+  await untilEqual(() => at.served.length, 1);
+  await raw.reset();
+  await untilTrue(() => [...at.sockets].every(({ destroyed }) => destroyed));
+  at.go();
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.equal(at.served.length, 1);
+});

@@ -56,7 +56,7 @@ test('a second signal ends it at once', async () => {
   hanging.destroy();
 });
 
-test('a SIGHUP ends nothing where there is no certificate to read again', async () => {
+test('a SIGHUP changes nothing', async () => {
   using folder = temporaryFolder();
   const secret = await issueKey(folder.path);
   await using service = await serveProcess([], { cwd: folder.path });

@@ -65,7 +65,6 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
         progress: () => {},
         stop: new AbortController().signal,
         stopsGracefully: false,
-        onReload: () => {},
         ...invocation,
       },
       args,

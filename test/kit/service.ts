@@ -20,7 +20,6 @@ export interface RecordedEvents extends Events {
   readonly failures: unknown[];
   readonly bans: KeyBan[];
   /** The keys of the connections that were cut off. */
-  readonly cutOff: (string | undefined)[];
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
 }
@@ -34,13 +33,11 @@ export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
   const bans: KeyBan[] = [];
-  const cutOff: (string | undefined)[] = [];
   let fromMemory = 0;
   return {
     answered,
     failures,
     bans,
-    cutOff,
     fromMemory: () => fromMemory,
     waiting: [],
     requestAnswered: (request) => {
@@ -53,7 +50,8 @@ export function recordedEvents(): RecordedEvents {
     storageRead: () => {},
     storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
-    connectionCutOff: (keyId) => cutOff.push(keyId),
+    connectionRefused: () => {},
+    connectionCutOff: () => {},
     databaseAwaited: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},
@@ -71,10 +69,7 @@ export function recordedEvents(): RecordedEvents {
     backupMade: () => {},
     backupRestored: () => {},
     backupFailed: (reason) => failures.push(reason),
-    certificateReloaded: () => {},
-    certificateNotReloaded: (error) => failures.push(error),
     fullnessMeasured: () => {},
-    certificateUsed: () => {},
     operatorChanged: () => {},
     serviceStarted: () => {},
     serviceStopping: () => {},

@@ -1,171 +1,162 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { CatalogError } from '../../catalog/error.ts';
+import type { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
-import type { Turns } from './event-loop-turns.ts';
+import { BODY_BYTES_MAX } from './body.ts';
 import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
-import { CONNECTION_BYTES_MAX } from './ledger.ts';
-import { ParserFeed, type Reader } from './parser-feed.ts';
-import { namesAnotherProtocol } from './request.ts';
 
 // As in the listener: an import of node:http would load its client as well.
-const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');
+const { IncomingMessage: Request, ServerResponse: Response } = process.getBuiltinModule('node:http');
 
+/** Pipelined requests that wait on a connection. */
+const WAITING_MAX = 128;
+/** Weight of all requests that wait on all connections of a listener. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** Memory for a request and its answer without headers and body, as measured. */
+const REQUEST_BYTES = 4 * 1024;
+/** Memory for the name or the value of a header, without its characters, as measured with many short ones. */
+const HEADER_TEXT_BYTES = 90;
+/** Requests that Node has parsed and keeps until their connections close, though nothing serves them. */
+const UNSERVED_MAX = 8_192;
+/** Input discarded after the last answer, so that no reset overtakes it (RFC 9112, section 9.6). */
+const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
 /** Time for the peer to receive the last answer. */
 const LINGER_MS = 2_000;
-/** The interval at which a request that took too long is looked at again, while it is not read from. */
-const LATE_CHECK_MS = 1_000;
-/** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
-const RUNNING_MAX = 8;
 
-/** Safe methods may run concurrently (RFC 9110, section 9.2.1). */
-const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** Memory that the connections of a listener hold together for requests that are not served, or not yet. */
+interface Backlog {
+  waitingBytes: number;
+  unserved: number;
+}
 
 export interface ConnectionOptions extends ExchangeOptions {
   readonly serve: Serve;
-  readonly turns: Turns;
+  readonly backlog: Backlog;
+}
+
+interface Waiting {
+  readonly exchange: Exchange;
+  readonly bytes: number;
 }
 
 /**
- * One socket: the exchanges in flight on it, and its end. Guarantees that unparsable input is answered once and in
- * order, that nothing follows the last answer, and that no reset destroys it.
+ * One socket: the request that runs, those pipelined behind it, and its end. Guarantees that one request runs at a
+ * time, that unparsable input is answered once and in order, that nothing follows the last answer, and that no reset
+ * destroys it.
  */
-export class Connection implements Reader {
-  heldBytes = 0;
-  /** The last exchange started, as long as its input is unread or it ends the connection. */
-  latest: Exchange | undefined;
+export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  readonly #input: ParserFeed;
-  /** At most `RUNNING_MAX`, so an array beats a set. */
-  #running: Exchange[] = [];
-  readonly #waiting: Exchange[] = [];
-  #started = 0;
-  #failed = false;
+  #running: Exchange | undefined;
+  readonly #waiting: Waiting[] = [];
+  /** The last request taken, as long as its body is unread or it ends the connection. */
+  #latest: Exchange | undefined;
+  #takesMore = true;
   #finalError: CatalogError | undefined;
+  #unserved = 0;
+  #isDiscarding = false;
   #ended = false;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#input = new ParserFeed(socket, { account: this, ...options });
-    // Node calls this after an answer with `Connection: close`, or the last one to a half-closed peer.
+    // Node calls this after an answer with `Connection: close`, or the last one to a half-closed peer. Its own version
+    // also stops reading, so further input would cause a reset, which can overtake the answer.
     socket.destroySoon = () => {
-      if (this.#running[0]?.isLast || !this.#failed) this.#end();
+      if (!this.#finalError || this.#running?.isLast) this.#end();
     };
     // After CONNECT Node removes its own listener, and an unhandled reset would end the process.
     socket.on('error', () => {});
     socket.once('close', () => this.#drop());
   }
 
-  /** True if it takes more requests. None is parsed while others wait, so a slice of input bounds their number. */
-  get mayParse(): boolean {
-    return this.#waiting.length === 0 && !(this.latest?.isLast && this.latest.isRead);
-  }
-
-  /** Nothing is served or sent any more. Of pipelined answers, Node reports only the one that was being sent. */
-  #drop(): void {
-    this.#ended = true;
-    for (const exchange of [...this.#running, ...this.#waiting]) exchange.release();
-    this.#options.ledger.hold(this.#input, 0);
-    this.#running = [];
-    this.#waiting.length = 0;
-  }
-
-  /** Closes the connection at once, because it holds too much. */
-  cutOff(keyId: string | undefined): void {
+  /**
+   * Takes a request whose head was read: serves it, or lets it wait for those before it. Beyond the bounds it is not
+   * served, and the connection closes after the answers to those before (RFC 9112, section 9.3.2).
+   */
+  take(request: IncomingMessage, response: ServerResponse, hasExpectation: boolean): void {
     if (this.#socket.destroyed) return;
-    this.#options.events.connectionCutOff(keyId);
-    this.#socket.destroy();
-    this.#drop();
-  }
-
-  /** Queues a request whose head was read, or serves it. Ignored if an earlier one ends the connection. */
-  begin(exchange: Exchange): void {
-    if (this.#failed || this.latest?.isLast) return;
-    // Only for these, because the check takes time: other protocols show at once, or by another version.
-    const isChecked = this.#started === 0 || exchange.request.httpVersion !== '1.1';
-    if (isChecked && namesAnotherProtocol(exchange.request, this.#input.slice)) {
-      exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
+    const isFirst = !this.#running && this.#waiting.length === 0;
+    const bytes = isFirst ? 0 : weightOf(request);
+    if (this.#latest?.isLast || !this.#hasRoom(bytes)) {
+      this.#leaveUnserved();
+      return;
     }
-    this.#started += 1;
-    this.latest = exchange;
-    exchange.account = this;
-    if (this.#running.length === 0 && this.#waiting.length === 0 && !this.#ended) {
+    const exchange = new Exchange(request, response, this.#options);
+    if (hasExpectation) exchange.expect();
+    this.#latest = exchange;
+    if (isFirst) {
       this.#serve(exchange);
-    } else if (!this.#ended) {
-      this.#waiting.push(exchange);
-      exchange.hold();
-      if (this.#waiting.length === 1) this.#serveWaiting();
+    } else {
+      this.#options.backlog.waitingBytes += bytes;
+      this.#waiting.push({ exchange, bytes });
     }
   }
 
-  /** Called when an answer was sent, or can no longer be sent. */
-  #finish(exchange: Exchange): void {
-    this.#running = this.#running.filter((running) => running !== exchange);
-    exchange.release();
-    this.#forget(exchange);
-    this.#resume();
-  }
-
-  readonly #resume = (): void => {
-    this.#serveWaiting();
-    if (this.#failed) this.#endWhenQuiet();
-  };
-
-  /** Called when a request takes too long to arrive. While nothing is read, it may have arrived. */
-  timeOut(failure: CatalogError): void {
-    const [started, isBody] = [this.#started, this.latest?.isRead === false];
-    const check = () => {
-      if (this.#ended || this.#started > started || (isBody && this.latest?.isRead !== false)) return;
-      if (this.#input.isStopped) setTimeout(check, LATE_CHECK_MS).unref();
-      else this.fail(failure);
-    };
-    check();
+  /** False, from now on, if a request does not fit. */
+  #hasRoom(bytes: number): boolean {
+    const { waitingBytes } = this.#options.backlog;
+    if (!this.#takesMore) return false;
+    if (this.#waiting.length < WAITING_MAX && waitingBytes + bytes <= WAITING_BYTES_MAX) return true;
+    const last = this.#waiting.at(-1)?.exchange ?? this.#running;
+    if (last) last.isLast = true;
+    this.#takeNoMore();
+    return false;
   }
 
   /** Called when the parser failed. Answers the request that it was reading, unless that has its answer already. */
   fail(failure: CatalogError): void {
-    if (this.#failed || this.#ended) return;
-    this.#failed = true;
-    if (this.latest && !this.latest.isRead) this.latest.fail(failure);
-    else this.#finalError = failure;
-    this.#input.discard();
-    this.#endWhenQuiet();
+    if (!this.#takesMore || this.#ended) return;
+    if (this.#latest && !this.#latest.isRead) this.#latest.fail(failure);
+    else if (!this.#latest?.isLast) this.#finalError = failure;
+    this.#takeNoMore();
+    this.#endWhenAnswered();
   }
 
-  /** Runs safe pipelined requests concurrently and the others in order (RFC 9112, section 9.3.2). */
-  #serveWaiting(): void {
-    for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
-      if (!this.#options.turns.take(this.#resume)) return;
-      this.#waiting.shift();
-      this.#serve(next);
-    }
-    this.#input.continue();
+  #takeNoMore(): void {
+    this.#takesMore = false;
+    this.#discardInput();
+  }
+
+  /** Node keeps request and response until the connection closes, so dropped ones are bounded too. */
+  #leaveUnserved(): void {
+    const { backlog, events } = this.#options;
+    this.#unserved += 1;
+    backlog.unserved += 1;
+    if (backlog.unserved <= UNSERVED_MAX) return;
+    events.connectionCutOff();
+    this.#socket.destroy();
   }
 
   #serve(exchange: Exchange): void {
-    this.#running.push(exchange);
+    this.#running = exchange;
     try {
       this.#options.serve(exchange)?.catch((error) => this.#abort(exchange, error));
     } catch (error) {
       this.#abort(exchange, error);
     }
-    // Fast path: most answers are sent by now. The last one stays listed, because `destroySoon` looks for it.
-    if (exchange.isSent && !exchange.isLast) {
-      this.#running.pop();
-      exchange.release();
-      this.#forget(exchange);
-    } else {
-      exchange.hold();
-      exchange.onClose(() => this.#finish(exchange));
-    }
+    // Fast path: most answers are sent by now. The last one stays, because `destroySoon` looks for it.
+    if (exchange.isSent && !exchange.isLast) this.#finish(exchange);
+    else exchange.onClose(() => this.#finish(exchange));
   }
 
-  /** Drops the last request, or every garbage collection copies it for each idle connection. */
-  #forget(exchange: Exchange): void {
-    if (this.latest === exchange && exchange.isRead && !exchange.isLast) this.latest = undefined;
+  /** Called when an answer was sent, or can no longer be sent. */
+  #finish(exchange: Exchange): void {
+    this.#running = undefined;
+    // Drop the last request, or every garbage collection copies it for each idle connection.
+    if (this.#latest === exchange && exchange.isRead && !exchange.isLast) this.#latest = undefined;
+    // Fairness: other connections come before the next request of this one.
+    if (this.#waiting.length > 0) setImmediate(this.#serveNext);
+    else if (!this.#takesMore) this.#endWhenAnswered();
   }
+
+  readonly #serveNext = (): void => {
+    const next = this.#waiting.shift();
+    if (!next) return;
+    this.#options.backlog.waitingBytes -= next.bytes;
+    this.#serve(next.exchange);
+  };
 
   /** Destroys the socket after a defect that prevented even an error answer, so that the process survives. */
   #abort({ requestId }: Exchange, error: unknown): void {
@@ -173,14 +164,8 @@ export class Connection implements Reader {
     this.#socket.destroy();
   }
 
-  #mayRun(exchange: Exchange): boolean {
-    if (this.#ended || this.#running.length === 0) return !this.#ended;
-    if (this.heldBytes >= CONNECTION_BYTES_MAX) return false;
-    return this.#running.length < RUNNING_MAX && this.#running.every(isSafe) && isSafe(exchange);
-  }
-
-  #endWhenQuiet(): void {
-    if (this.#ended || this.#running.length > 0 || this.#waiting.length > 0) return;
+  #endWhenAnswered(): void {
+    if (this.#ended || this.#running || this.#waiting.length > 0) return;
     if (this.#finalError) this.#answerUnread(this.#finalError);
     this.#end();
   }
@@ -188,18 +173,43 @@ export class Connection implements Reader {
   /** Closes for writing now, and for reading after the peer had time to receive the last answer, or has ended too. */
   #end(): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.#drop();
     const socket = this.#socket;
     socket.end();
-    this.#input.discard();
+    this.#discardInput();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   }
 
+  /** Nothing is served or sent any more. Of pipelined answers, Node reports only the one that was being sent. */
+  #drop(): void {
+    this.#ended = true;
+    this.#takesMore = false;
+    const { backlog } = this.#options;
+    for (const { bytes } of this.#waiting.splice(0)) backlog.waitingBytes -= bytes;
+    if (!this.#socket.destroyed) return;
+    backlog.unserved -= this.#unserved;
+    this.#unserved = 0;
+  }
+
+  /** Takes the input from the parser, and discards it; closes the connection beyond 16 MiB. */
+  #discardInput(): void {
+    if (this.#isDiscarding) return;
+    this.#isDiscarding = true;
+    let left = DISCARDED_BYTES_MAX;
+    const socket = this.#socket;
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) socket.destroy();
+    });
+    socket.resume();
+  }
+
   /** Answers input that is no request, as if it were one that was read. */
   #answerUnread(failure: CatalogError): void {
-    const request = new IncomingMessage(this.#socket);
-    const response = new ServerResponse(request);
+    const request = new Request(this.#socket);
+    const response = new Response(request);
     const exchange = new Exchange(request, response, this.#options);
     exchange.route = 'unread';
     // The answer before it may be sent, and still be the one that Node has assigned to the socket.
@@ -208,13 +218,15 @@ export class Connection implements Reader {
       done();
     };
     response.assignSocket(new Writable({ write }) as Socket);
-    // By the service's time; Node would write the machine's.
-    const date = new Date(this.#options.time.now().unix * 1000).toUTCString();
-    exchange.answer({ ...errorAnswer(failure), headers: ['Date', date] });
+    exchange.answer(errorAnswer(failure));
   }
 }
 
-/** True if a request may run concurrently. Not if it awaits `100 Continue`: its answer can end the connection. */
-function isSafe({ request, awaitsContinue }: Exchange): boolean {
-  return SAFE_METHODS.has(request.method) && !awaitsContinue;
+/** About the memory that a request takes while it waits, with its headers and its body. */
+function weightOf({ rawHeaders, url = '', headers }: IncomingMessage): number {
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+  const bodyBytes = coding === undefined ? Math.min(Number(length), BODY_BYTES_MAX) : BODY_BYTES_MAX;
+  let bytes = REQUEST_BYTES + url.length + bodyBytes;
+  for (const text of rawHeaders) bytes += HEADER_TEXT_BYTES + text.length;
+  return bytes;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { HOST, request } from '../../../test/kit/edge/corpus.ts';
@@ -9,8 +9,7 @@ import { type ApiKey, newApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import { limitHeaders } from '../app.ts';
-import { type Answer, Exchange, requestIds } from './exchange.ts';
-import { Ledger } from './ledger.ts';
+import { type Answer, type Exchange, requestIds } from './exchange.ts';
 import { openListener } from './listener.ts';
 
 /** What an answer says besides its status, on a real socket, and what is told of it. */
@@ -21,21 +20,20 @@ const PARENT_ID = '00f067aa0ba902b7';
 
 /** Requests to a listener that has one answer to all. */
 async function answering(respond: (exchange: Exchange) => Answer) {
-  const [clock, events, ledger] = [manualClock(), recordedEvents(), new Ledger()];
+  const [clock, events] = [manualClock(), recordedEvents()];
   const exchanges: Exchange[] = [];
   const listener = await openListener(
     (exchange) => {
       exchanges.push(exchange);
       exchange.answer(respond(exchange));
     },
-    { time: clock, events, ledger, addLimitHeaders: limitHeaders(clock) },
+    { time: clock, events, addLimitHeaders: limitHeaders(clock) },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
   return {
     clock,
     events,
-    ledger,
     exchanges,
     raw,
     async ask(line: string, ...headers: string[]): Promise<RawAnswer> {
@@ -243,17 +241,15 @@ test('a connection stays open after an answer, unless the answer, its request or
 });
 
 test('a request whose rest cannot be read fails once, and its answer is the last', async () => {
-  const failures: CatalogError[] = [];
   const [first, second] = [1, 2].map((each) => new CatalogError('malformed_request', `Failure ${each}`));
   assert.ok(first && second);
   await using at = await answering((exchange) => {
     exchange.fail(first);
-    exchange.onFailure = (failure) => failures.push(failure);
     exchange.fail(second);
     return OK;
   });
   assert.equal((await at.ask('GET /')).headers.get('connection'), 'close');
-  assert.deepEqual(failures, [first], 'the first one counts');
+  assert.equal(at.exchanges[0]?.failure, first, 'the first one counts');
 });
 
 test('100 is sent once, and only to a client that waits for it', async () => {
@@ -262,8 +258,7 @@ test('100 is sent once, and only to a client that waits for it', async () => {
     [[], [200]],
   ] as const) {
     await using at = await answering((exchange) => {
-      exchange.continue();
-      exchange.continue();
+      for (let times = 0; times < 2; times += 1) exchange.readBody(1).catch(() => {});
       return OK;
     });
     const answers = [await at.ask('POST /', 'Content-Length: 1', ...expect)];
@@ -303,169 +298,6 @@ test('before the gates a request has neither a key nor a decision', async () => 
   assert.equal((await at.ask('GET /')).status, 200);
   assert.deepEqual(thrown, ['The request is not authenticated', 'The request has not been counted']);
 });
-
-test('a key is full by what it holds, and a connection that is cut off is told of once', async () => {
-  await using at = await answering((exchange) => {
-    exchange.key = KEY;
-    return { status: 200, body: `${exchange.isKeyFull}` };
-  });
-  assert.equal((await at.ask('GET /')).body, 'false');
-  const account = { heldBytes: 0, cutOff: () => {} };
-  at.ledger.hold({ heldBytes: 0, account, keyId: KEY.id }, 8 * 1024 * 1024);
-  assert.equal((await at.ask('GET /')).body, 'true');
-  const [exchange] = at.exchanges;
-  assert.ok(exchange);
-  for (let times = 1; times <= 2; times += 1) {
-    exchange.account.cutOff(KEY.id);
-    assert.deepEqual(at.events.cutOff, [KEY.id]);
-  }
-  assert.equal(exchange.request.socket.destroyed, true);
-});
-
-test('what a request holds before its key is known goes to the key', (t) => {
-  const { exchange, account, ledger } = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(9 * 1024 * 1024) } });
-  const { heldBytes } = exchange;
-  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes], [false, heldBytes]);
-  exchange.key = KEY;
-  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [true, heldBytes, heldBytes]);
-  exchange.release();
-  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [false, 0, 0]);
-  account.cutOff = () => assert.fail('it holds nothing more');
-  const cutOff: string[] = [];
-  for (const keyId of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
-    const other = { heldBytes: 0, cutOff: () => cutOff.push(keyId) };
-    ledger.hold({ heldBytes: 0, account: other, keyId }, 7 * 1024 * 1024);
-  }
-  assert.deepEqual(cutOff, ['a'], 'of those that hold anything the first is cut off');
-});
-
-test('what the system does not take is held: the request, and a body that is the answer’s own', (t) => {
-  const text = 'x'.repeat(100_000);
-  const request = 4_096;
-  const cases: [what: string, given: Parameters<typeof unsentAfter>[1], bytes: number][] = [
-    ['a text', { answer: { status: 200, body: text } }, request + 100_000],
-    ['a text that HEAD leaves out', { method: 'HEAD', answer: { status: 200, body: text } }, request],
-    ['bytes that answers share', { answer: { status: 200, body: [Buffer.from(text)] } }, request],
-    [
-      'what is unsent of them, as written besides encrypted',
-      { encrypted: true, answer: { status: 200, body: [Buffer.from(text)] } },
-      request + 2 * 7_000,
-    ],
-    ['the headers of the request', { rawHeaders: ['Host', 'x', 'A', ''] }, request + 1 + 4 * 45 + 6 + 1],
-  ];
-  for (const [what, given, bytes] of cases) assert.equal(unsentAfter(t, given).exchange.heldBytes, bytes, what);
-  assert.equal(unsentAfter(t, { isSent: true }).exchange.heldBytes, 0);
-  const { exchange } = unsentAfter(t, { isDestroyed: true });
-  exchange.hold(1);
-  assert.equal(exchange.heldBytes, 0, 'nothing would give it back');
-});
-
-test('an answer has 30 s from when its turn to be sent comes, and a second for every 50 kB', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  for (const [bytes, allowedMs] of [
-    [50, 30_001],
-    [20_000_000, 430_000],
-  ] as const) {
-    const given = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(bytes) } });
-    t.mock.timers.tick(3_600_000);
-    given.emit('socket');
-    t.mock.timers.tick(allowedMs - 1);
-    assert.equal(given.isDestroyed(), false, `${bytes} bytes`);
-    t.mock.timers.tick(1);
-    assert.equal(given.isDestroyed(), true, `${bytes} bytes`);
-  }
-  const closed = unsentAfter(t, { hasSocket: true });
-  closed.emit('close');
-  t.mock.timers.tick(3_600_000);
-  assert.equal(closed.isDestroyed(), false, 'an answer that was received is not cut off');
-});
-
-test('the time of an answer keeps no process alive, and ends when it was sent', (t) => {
-  const [set, cleared] = [t.mock.method(globalThis, 'setTimeout'), t.mock.method(globalThis, 'clearTimeout')];
-  const { emit } = unsentAfter(t, { hasSocket: true });
-  const timer = set.mock.calls.at(-1)?.result;
-  assert.equal(timer?.hasRef(), false);
-  emit('close');
-  assert.deepEqual(cleared.mock.calls.at(-1)?.arguments, [timer]);
-});
-
-test('a large body is sent in parts, each when the one before is gone', (t) => {
-  const bytes = Buffer.from(Array.from({ length: 250_000 }, (_, index) => index % 251));
-  const half = [bytes.subarray(0, 120_000), bytes.subarray(120_000)];
-  // The last of the characters that take two units of text stands across the first part's end, or before it.
-  const wide = ['x', ''].map((first) => first + '🐶'.repeat(125_000));
-  for (const body of [bytes.toString('latin1'), half, ...wide]) {
-    const { written, emit } = unsentAfter(t, { answer: { status: 200, body } });
-    const lengths: number[] = [];
-    while (written.length > lengths.length) {
-      lengths.push(written.at(-1)?.length ?? 0);
-      emit('drain');
-    }
-    const expected = typeof body === 'string' ? Buffer.from(body) : bytes;
-    assert.ok(Buffer.concat(written.map((part) => Buffer.from(part as string))).equals(expected));
-    assert.ok(lengths.every((length) => length <= 100_000) && lengths.length >= 3, lengths.join());
-  }
-});
-
-/** An exchange that was answered, on a connection whose peer does not read. */
-function unsentAfter(
-  t: TestContext,
-  {
-    method = 'GET',
-    answer = OK as Answer,
-    isSent = false,
-    isDestroyed = false,
-    encrypted = false,
-    hasSocket = false,
-    rawHeaders = [] as readonly string[],
-  } = {},
-) {
-  const listeners: Record<string, (() => void)[]> = {};
-  const listen = (event: string, listener: () => void) => {
-    listeners[event] = [...(listeners[event] ?? []), listener];
-  };
-  const written: (Uint8Array | string)[] = [];
-  const response = {
-    shouldKeepAlive: true,
-    writableEnded: true,
-    writableLength: isSent ? 0 : 7_000,
-    socket: hasSocket ? {} : null,
-    writeHead: (_status: number, headers: readonly string[]) => headers.includes('X-Always') || assert.fail(),
-    ...Object.fromEntries(['end', 'cork', 'uncork'].map((name) => [name, () => {}])),
-    write: (part: Uint8Array | string) => {
-      written.push(part);
-      return false;
-    },
-    on: listen,
-    once: listen,
-    destroy: t.mock.fn(),
-  };
-  const socket = { destroyed: isDestroyed, ...(encrypted && { encrypted }) };
-  const asked = { method, url: rawHeaders.length > 0 ? '/' : '', headers: {}, rawHeaders, socket, complete: true };
-  const ledger = new Ledger();
-  const exchange = new Exchange(asked as never, response as never, {
-    time: manualClock(),
-    events: recordedEvents(),
-    headers: ['X-Always', 'here'],
-    ledger,
-    partBytes: 100_000,
-    newRequestId: () => 'id',
-    isStopping: () => false,
-  });
-  const account = { heldBytes: 0, cutOff: () => {} };
-  exchange.account = account;
-  exchange.answer(answer);
-  return {
-    exchange,
-    account,
-    ledger,
-    written,
-    isDestroyed: () => response.destroy.mock.callCount() > 0,
-    emit: (event: string) => {
-      for (const listener of listeners[event] ?? []) listener();
-    },
-  };
-}
 
 test('a request is read when its body is, or when it has none', async () => {
   const read: boolean[] = [];

@@ -1,26 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { AnyErrorCode, CatalogError } from '../../catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Account, Holding, Ledger } from './ledger.ts';
+import { announcesBody, Body, tooLarge } from './body.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
 const SEND_BYTES_PER_MS_MIN = 50;
+/** Larger answers may not be sent at once. */
+const LARGE_BYTES = 64 * 1024;
 /** An unused body up to this size is read and discarded, which keeps the connection alive. */
 const UNREAD_BYTES_MAX = 256 * 1024;
-/** Memory for a request, its answer and its exchange without headers and bodies, as measured. */
-const EXCHANGE_BYTES = 4 * 1024;
-/** Memory for the name or the value of a header, without its characters, as measured with many short ones. */
-const HEADER_TEXT_BYTES = 45;
+/** Exact, because Node accepts any expectation that contains the word. */
+const CONTINUE_ONLY = /^100-continue$/i;
 
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
 const NO_HEADERS: readonly string[] = [];
-const UNHELD: Account = { heldBytes: 0, cutOff: () => {} };
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const REQUEST_ID_RANDOM_BYTES = 12;
 /** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
@@ -30,7 +29,6 @@ const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16
 export interface Answer {
   readonly status: number;
   readonly headers?: readonly string[];
-  /** A text is this answer's own; bytes are shared with other answers, and so do not count as its memory. */
   readonly body?: string | readonly Uint8Array[];
   /** Set for an error. */
   readonly code?: AnyErrorCode;
@@ -54,11 +52,6 @@ export interface Context {
 }
 
 export interface ExchangeOptions extends Context {
-  /** Headers sent with every answer of the listener (flat: name, value, …). */
-  readonly headers: readonly string[];
-  readonly ledger: Ledger;
-  /** Larger bodies are written in parts of this size, each once the socket has drained. */
-  readonly partBytes: number;
   /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
   /** True if connections close after their next answer. */
@@ -72,7 +65,7 @@ export type Serve = (exchange: Exchange) => void | Promise<void>;
  * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
  * promises and the body, once.
  */
-export class Exchange implements Holding {
+export class Exchange {
   readonly request: IncomingMessage;
   readonly requestId: string;
   /** True if the path is under `/v1` of the public listener. */
@@ -88,28 +81,20 @@ export class Exchange implements Holding {
   route = 'unmatched';
   /** True if the connection closes after this exchange; final once it is answered. */
   isLast = false;
-  /** True if the client waits for `100 Continue` before it sends the body. */
-  awaitsContinue = false;
   /** Why the rest of the request cannot be read. */
   failure: CatalogError | undefined;
   /** The status of the answer; undefined until it is written. */
   status: number | undefined;
-  /** Kept by the ledger, from when the request has to wait for anything until its answer was sent. */
-  heldBytes = 0;
-  /** The connection, set once it takes the request. */
-  account: Account = UNHELD;
   traceId: string | undefined;
   /** Headers sent with every answer to this request, also an error; flat. */
   ownHeaders: readonly string[] = NO_HEADERS;
-  /** Set while the body is read: called with `failure`. */
-  onFailure: ((failure: CatalogError) => void) | undefined;
 
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
   readonly #startedMs = performance.now();
-  #requestBytes = 0;
-  /** Held of the body, and then of the answer. */
-  #bodyBytes = 0;
+  readonly #body: Body | undefined;
+  /** True if the client waits for `100 Continue` before it sends the body. */
+  #awaitsContinue = false;
   #key: ApiKey | undefined;
   #decision: Decision | undefined;
   #limiter: Pick<Limiter, 'current'> | undefined;
@@ -118,7 +103,8 @@ export class Exchange implements Holding {
     this.request = request;
     this.#response = response;
     this.#options = options;
-    this.isLast = !response.shouldKeepAlive;
+    this.isLast = !response.shouldKeepAlive || asksForUpgrade(request);
+    this.#body = announcesBody(request) ? new Body(request) : undefined;
     const sentId = request.headers['x-request-id'];
     this.requestId = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : options.newRequestId();
   }
@@ -130,32 +116,11 @@ export class Exchange implements Holding {
   }
 
   set key(key: ApiKey) {
-    const { heldBytes } = this;
-    if (heldBytes > 0) this.#options.ledger.hold(this, 0);
     this.#key = key;
-    if (heldBytes > 0) this.#options.ledger.hold(this, heldBytes);
   }
 
   get keyId(): string | undefined {
     return this.#key?.id;
-  }
-
-  /** True if the key holds too much to be served. */
-  get isKeyFull(): boolean {
-    return this.#options.ledger.isFull(this.key.id);
-  }
-
-  /** Charges the request and, if given, the bytes of its body or answer. */
-  hold(bodyBytes: number = this.#bodyBytes): void {
-    this.#bodyBytes = bodyBytes;
-    // Once the connection is gone, nothing follows to give it back.
-    if (this.request.socket.destroyed) return;
-    this.#requestBytes ||= memoryOf(this.request);
-    this.#options.ledger.hold(this, this.#requestBytes + bodyBytes);
-  }
-
-  release(): void {
-    this.#options.ledger.hold(this, 0);
   }
 
   /** The limiter's decision, set by the rate-limit gate. Throws before that. */
@@ -194,13 +159,25 @@ export class Exchange implements Holding {
   /** Records that the request cannot be read to its end, and rejects a pending read of the body. */
   fail(failure: CatalogError): void {
     this.failure ??= failure;
-    this.onFailure?.(this.failure);
+    this.#body?.fail(this.failure);
   }
 
-  /** Sends `100 Continue` if the client waits for it. */
-  continue(): void {
-    if (this.awaitsContinue) this.#response.writeContinue();
-    this.awaitsContinue = false;
+  /** Called for a request with an `Expect` header. Any expectation but `100-continue` fails it. */
+  expect(): void {
+    if (CONTINUE_ONLY.test(this.request.headers.expect ?? '')) this.#awaitsContinue = true;
+    else this.fail(new CatalogError('expectation_failed', 'The only supported expectation is 100-continue'));
+  }
+
+  /**
+   * Reads the body to its end, after `100 Continue` if the client waits for that. Rejects with `payload_too_large`, or
+   * with the error that ended the request.
+   */
+  readBody(bytesMax: number): Promise<Buffer> {
+    if (this.failure) return Promise.reject(this.failure);
+    if (Number(this.request.headers['content-length']) > bytesMax) return Promise.reject(tooLarge(bytesMax));
+    if (this.#awaitsContinue) this.#response.writeContinue();
+    this.#awaitsContinue = false;
+    return this.#body?.read(bytesMax) ?? Promise.resolve(NO_BYTES);
   }
 
   /** Writes the answer; a second call is ignored. */
@@ -212,18 +189,16 @@ export class Exchange implements Holding {
     response.writeHead(status, this.#headers(answer, bytes));
     // Set only now: if writeHead throws, an error answer can still be sent.
     this.status = status;
-    if (bytes > this.#options.partBytes) {
-      this.#sendInParts(body ?? []);
+    if (bytes > LARGE_BYTES) {
+      this.#sendLarge(body ?? []);
     } else if (body === undefined || typeof body === 'string') {
       // One byte per character means ASCII, for which latin1 is the fastest encoding.
       response.end(body, body?.length === bytes ? 'latin1' : 'utf8');
     } else {
-      response.cork();
-      for (const part of body) response.write(part);
-      response.end();
-      response.uncork();
+      response.end(Buffer.concat(body));
     }
-    if (!this.isSent) this.#keepUnsent(typeof body === 'string' ? bytes : 0, bytes);
+    this.#body?.discard();
+    if (!this.isSent) this.#limitSendTime(bytes);
     const { events, listener = 'public' } = this.#options;
     events.requestAnswered({
       listener,
@@ -246,7 +221,6 @@ export class Exchange implements Holding {
     const headers: string[] = [];
     if (this.hasLimitHeaders) this.#options.addLimitHeaders?.(headers, this);
     headers.push('X-Request-Id', this.requestId);
-    for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);
     addContentHeaders(headers, answer, bytes);
     if (answer.closes || this.failure || this.#options.isStopping() || this.#leavesMuchUnread()) this.isLast = true;
@@ -257,65 +231,41 @@ export class Exchange implements Holding {
   #leavesMuchUnread(): boolean {
     const { headers } = this.request;
     // The client may or may not send the body now, so the start of the next request is unknown.
-    if (this.awaitsContinue) return true;
+    if (this.#awaitsContinue) return true;
     // Chunks count as unread until they were taken, so that it makes no difference in which packets they come.
-    if (headers['transfer-encoding'] !== undefined) return !this.request.readableEnded;
+    if (headers['transfer-encoding'] !== undefined) return this.#body?.isTaken !== true;
     return !this.isRead && Number(headers['content-length']) > UNREAD_BYTES_MAX;
   }
 
-  #sendInParts(body: string | readonly Uint8Array[]): void {
+  /** Ends the answer only once it was sent: a stopping server takes a connection for idle when its answer has ended. */
+  #sendLarge(body: string | readonly Uint8Array[]): void {
     const response = this.#response;
-    const { partBytes } = this.#options;
-    const parts = typeof body === 'string' ? partsOfText(body, partBytes) : partsOf(body, partBytes);
-    const send = () => {
-      for (let next = parts.next(); !next.done; next = parts.next()) if (!response.write(next.value)) return;
-      response.end();
-    };
-    response.on('drain', send);
-    send();
-  }
-
-  /** Slow path: the system has not taken the answer, or answers before it are to be sent. */
-  #keepUnsent(ownBytes: number, bytes: number): void {
-    const { socket, method } = this.request;
-    if (socket.destroyed) return;
-    // Bytes that answers share are no memory of this one, unless they are encrypted for it.
-    const { writableLength } = this.#response;
-    this.hold(method === 'HEAD' ? 0 : Math.max(ownBytes, 'encrypted' in socket ? 2 * writableLength : 0));
-    if (this.#response.socket) this.#limitSendTime(bytes);
-    else this.#response.once('socket', () => this.#limitSendTime(bytes));
+    const parts = typeof body === 'string' ? [body] : body;
+    response.cork();
+    for (const [index, part] of parts.entries()) {
+      response.write(part, () => {
+        if (index === parts.length - 1) response.end();
+      });
+    }
+    response.uncork();
   }
 
   /** Disconnects a client that receives an answer too slowly. */
   #limitSendTime(bytes: number): void {
+    if (this.request.socket.destroyed) return;
     const response = this.#response;
-    const timer = setTimeout(() => response.destroy(), SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
+    const cutOff = () => {
+      this.#options.events.connectionCutOff();
+      response.destroy();
+    };
+    const timer = setTimeout(cutOff, SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
     response.once('close', () => clearTimeout(timer));
   }
 }
 
-function* partsOf(chunks: readonly Uint8Array[], bytesMax: number): Generator<Uint8Array> {
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.byteLength; at += bytesMax) yield chunk.subarray(at, at + bytesMax);
-  }
-}
-
-/** Encoded by Node one by one: the blocks of whole answers, once freed, would stay with the process. */
-function* partsOfText(text: string, lengthMax: number): Generator<string> {
-  for (let at = 0; at < text.length; ) {
-    // Not between the two halves of a character.
-    const isHalf = (text.codePointAt(at + lengthMax - 1) ?? 0) > 0xffff;
-    const part = text.slice(at, at + lengthMax - (isHalf ? 1 : 0));
-    at += part.length;
-    yield part;
-  }
-}
-
-/** About the memory that a request takes with its headers. */
-function memoryOf({ rawHeaders, url = '' }: IncomingMessage): number {
-  let bytes = EXCHANGE_BYTES + url.length;
-  for (const text of rawHeaders) bytes += HEADER_TEXT_BYTES + text.length;
-  return bytes;
+/** Upgrades are not supported, and Node's parser loses what follows such a request in the same packet. */
+function asksForUpgrade({ headers: { upgrade, connection = '' } }: IncomingMessage): boolean {
+  return upgrade !== undefined && /\bupgrade\b/i.test(connection);
 }
 
 /** The trace id of a `traceparent` (W3C Trace Context, section 3.2); undefined if it is malformed. */

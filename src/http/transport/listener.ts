@@ -1,38 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
-import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { Turns } from './event-loop-turns.ts';
-import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
-import { Ledger } from './ledger.ts';
+import { type Context, requestIds, type Serve } from './exchange.ts';
+import { HEADERS_MAX } from './request.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');
 
 const HEAD_BYTES_MAX = 16 * 1024;
-const CONNECTIONS_MAX = 12_000;
-/** Parts in which large bodies are sent. With TLS each is a copy, encrypted. */
-const PART_BYTES = 1024 * 1024;
-const TLS_PART_BYTES = 64 * 1024;
-/** TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325, section 4.2). */
-const TLS_SETTINGS = {
-  minVersion: 'TLSv1.2',
-  ciphers: [
-    'TLS_AES_128_GCM_SHA256',
-    'TLS_AES_256_GCM_SHA384',
-    'TLS_CHACHA20_POLY1305_SHA256',
-    'ECDHE+AESGCM',
-    'ECDHE+CHACHA20',
-  ].join(':'),
-} as const;
-/** Not to be sent without TLS (RFC 6797, section 7.2). */
-const TLS_HEADERS = ['Strict-Transport-Security', `max-age=${365 * DAY_SECONDS}`] as const;
-/** Exact, because Node accepts any expectation that contains the word. */
-const CONTINUE_ONLY = /^100-continue$/i;
+const CONNECTIONS_MAX = 4_000;
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
 const IDLE_ON_STOP_MS = 500;
@@ -60,22 +39,14 @@ const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** Connections at once; further ones are closed as they come. */
+  readonly connectionsMax?: number;
   readonly timeouts?: Timeouts;
-  /** Enables TLS, 1.2 or later. */
-  readonly certificate?: Certificate;
-}
-
-/** A certificate chain and its private key, in PEM. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
 }
 
 /** An open port that answers every request exactly once, also malformed ones. */
 export interface Listener {
   readonly port: number;
-  /** Uses this certificate for new connections. Throws if it is invalid, and keeps the old one. */
-  replaceCertificate(certificate: Certificate): void;
   /** Stops accepting connections, lets requests in flight finish, and destroys the rest after the grace. */
   stop(graceMs: number): Promise<void>;
 }
@@ -83,37 +54,28 @@ export interface Listener {
 /** Opens a port. Rejects with the system error if that fails. */
 export async function openListener(
   serve: Serve,
-  context: Context & { readonly ledger?: Ledger },
-  { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
+  context: Context,
+  { host, port, connectionsMax = CONNECTIONS_MAX, timeouts = TIMEOUTS }: ListenOptions,
 ): Promise<Listener> {
   let isStopping = false;
   const server = createHttpServer(
     {
-      ledger: new Ledger(),
       ...context,
       serve,
       isStopping: () => isStopping,
       newRequestId: requestIds(),
-      turns: new Turns(),
-      headers: certificate ? TLS_HEADERS : [],
-      partBytes: certificate ? TLS_PART_BYTES : PART_BYTES,
+      backlog: { waitingBytes: 0, unserved: 0 },
     },
-    { timeouts, certificate },
+    timeouts,
   );
-  // During the TLS handshake the HTTP server does not know the socket, so closeAllConnections would miss it.
-  const sockets = new Set<Socket>();
-  if (certificate) {
-    server.on('connection', (socket: Socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
-  }
+  server.maxConnections = connectionsMax;
+  server.on('drop', () => context.events.connectionRefused());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
-    replaceCertificate: (replacement) => {
-      if (certificate) (server as TlsServer).setSecureContext({ ...TLS_SETTINGS, ...replacement });
-    },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
       await drainBacklog(server);
@@ -121,17 +83,14 @@ export async function openListener(
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       // Only after the port is closed: a client told to close reconnects at once and must not get through.
       isStopping = true;
-      await closeConnections(server, { closed, deadline, sockets });
+      await closeConnections(server, closed, deadline);
     },
   };
 }
 
-function createHttpServer(
-  options: ConnectionOptions,
-  { timeouts, certificate }: { timeouts: Timeouts; certificate: Certificate | undefined },
-): Server {
+function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Server {
   const connections = new WeakMap<Duplex, Connection>();
-  const settings = {
+  const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
     headersTimeout: timeouts.headMs,
     requestTimeout: timeouts.requestMs,
@@ -143,62 +102,40 @@ function createHttpServer(
     // A request without a body has none of a stream's events, which take time.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: () => false,
-  };
-  // Loaded only for a certificate: TLS takes a megabyte.
-  const server = certificate
-    ? process
-        .getBuiltinModule('node:https')
-        .createServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
-    : createServer(settings);
-  server.maxConnections = CONNECTIONS_MAX;
+  });
+  // One more than allowed, so that it shows.
+  server.maxHeadersCount = HEADERS_MAX + 1;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  const begin = (request: IncomingMessage, response: ServerResponse, prepare?: (exchange: Exchange) => void) => {
-    const exchange = new Exchange(request, response, options);
-    // Upgrades are not supported, and Node's parser loses what follows such a request in the same packet.
-    const { upgrade, connection = '' } = request.headers;
-    if (upgrade !== undefined && /\bupgrade\b/i.test(connection)) exchange.isLast = true;
-    prepare?.(exchange);
-    connections.get(request.socket)?.begin(exchange);
-  };
-  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
-    // With TLS only from here on: a handshake that the client ends is over.
+  const take = (request: IncomingMessage, response: ServerResponse, hasExpectation = false) =>
+    connections.get(request.socket)?.take(request, response, hasExpectation);
+  server.on('connection', (socket: Socket) => {
     socket.allowHalfOpen = true;
     connections.set(socket, new Connection(socket, options));
   });
-  server.on('request', (request, response) => begin(request, response));
-  server.on('checkContinue', (request, response) => begin(request, response, expect100));
-  server.on('checkExpectation', (request, response) => begin(request, response, expect100));
+  server.on('request', (request, response) => take(request, response));
+  server.on('checkContinue', (request, response) => take(request, response, true));
+  server.on('checkExpectation', (request, response) => take(request, response, true));
   server.on('connect', (_request, socket) => {
     connections.get(socket)?.fail(new CatalogError('not_implemented', 'CONNECT is not supported'));
   });
   server.on('clientError', (error: ParserError, socket) => {
-    const connection = connections.get(socket);
-    const isLate = error.code === TIMED_OUT;
     // Any error but the parser's or a timeout means that the peer is gone.
-    if (!socket.writable || !(isLate || error.code?.startsWith('HPE_'))) socket.destroy();
-    else if (isLate) connection?.timeOut(unreadable(error));
-    else connection?.fail(unreadable(error));
+    if (!socket.writable || !(error.code === TIMED_OUT || error.code?.startsWith('HPE_'))) socket.destroy();
+    else connections.get(socket)?.fail(unreadable(error));
   });
   return server;
 }
 
-async function closeConnections(
-  server: Server,
-  { closed, deadline, sockets }: { closed: Promise<void>; deadline: AbortSignal; sockets: ReadonlySet<Socket> },
-): Promise<void> {
+async function closeConnections(server: Server, closed: Promise<void>, deadline: AbortSignal): Promise<void> {
   for (
     let waitMs = IDLE_ON_STOP_MS;
     await Promise.race([closed, wait(waitMs, true)]);
     waitMs = STOP_CHECK_INTERVAL_MS
   ) {
-    if (deadline.aborted) {
-      server.closeAllConnections();
-      for (const socket of sockets) socket.destroy();
-    } else {
-      server.closeIdleConnections();
-    }
+    if (deadline.aborted) server.closeAllConnections();
+    else server.closeIdleConnections();
   }
 }
 
@@ -219,11 +156,6 @@ async function drainBacklog(server: Server): Promise<void> {
   }
 }
 
-function expect100(exchange: Exchange): void {
-  if (CONTINUE_ONLY.test(exchange.request.headers.expect ?? '')) exchange.awaitsContinue = true;
-  else exchange.fail(new CatalogError('expectation_failed', 'The only supported expectation is 100-continue'));
-}
-
 interface ParserError extends Error {
   readonly code?: string;
   readonly reason?: string;
@@ -240,7 +172,7 @@ function unreadable(error: ParserError): CatalogError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new CatalogError(
       'headers_too_large',
-      `The request line and headers exceed ${HEAD_BYTES_MAX} bytes or 1,000 headers; send less`,
+      `The request line and headers exceed ${HEAD_BYTES_MAX} bytes; send less`,
     );
   }
   // With that reason the version itself was valid, but for example a bare line feed followed.

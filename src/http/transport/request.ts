@@ -1,17 +1,16 @@
-import type { IncomingMessage } from 'node:http';
 import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
+import { BODY_BYTES_MAX, tooLarge } from './body.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Requests with more headers are refused with 431. */
+export const HEADERS_MAX = 100;
 /** Longer targets are refused with 414. */
 export const URL_CHARACTERS_MAX = 8 * 1024;
 const HTTP_VERSIONS = new Set(['1.1', '1.0']);
 /** A host with an optional port (RFC 9112, section 3.2). No comma, with which Node joins a second Host header. */
 const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
 const PATH_END = /[?#]/;
-
-/** Larger bodies of JSON are refused with 413. */
-const BODY_BYTES_MAX = 256 * 1024;
 
 /** A media type's parameter with its value, a token or quoted, or none (RFC 9110, section 5.6.6). */
 const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/;
@@ -20,14 +19,17 @@ const PARAMETERS = new RegExp(PARAMETER, 'g');
 const SPACE = /[ \t\n\r]*/y;
 /** A structural character, string, number or literal (RFC 8259, section 2); strings as lax as is enough. */
 const TOKEN = /[{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-const NO_BYTES = Buffer.alloc(0);
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The first gate: checks the rules of HTTP, and sets path and query. Throws the CatalogError of the rule broken. */
 export function readHead(exchange: Exchange): void {
   const { request, failure } = exchange;
-  const { headers, httpVersion, url = '' } = request;
+  const { headers, rawHeaders, httpVersion, url = '' } = request;
   if (failure) throw failure;
+  // Of more, Node drops some without a word, among which could be a second Host or Authorization.
+  if (rawHeaders.length > 2 * HEADERS_MAX) {
+    throw new CatalogError('headers_too_large', `The request has more than ${HEADERS_MAX} headers; send fewer`);
+  }
   if (!HTTP_VERSIONS.has(httpVersion)) {
     throw new CatalogError('http_version_not_supported', `HTTP/${httpVersion} is not supported; use HTTP/1.1`);
   }
@@ -91,19 +93,6 @@ export function hasFragment({ request }: Exchange): boolean {
   return request.url?.includes('#') === true;
 }
 
-/** Room for the name, after the few spaces that the parser allows. */
-const PROTOCOL_BYTES_MAX = 32;
-
-/**
- * True if the request line, in the packet that the parser is reading, names another protocol, such as `RTSP/1.0`, which
- * Node's parser reads as if it were HTTP. A line that came in an earlier packet than the end of its head passes.
- */
-export function namesAnotherProtocol({ url }: IncomingMessage, packet: Buffer): boolean {
-  const target = ` ${url} `;
-  const start = packet.indexOf(target, 0, 'latin1') + target.length;
-  return start >= target.length && /^ *(RTSP|ICE)\//.test(packet.toString('latin1', start, start + PROTOCOL_BYTES_MAX));
-}
-
 /**
  * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark). Throws `unsupported_media_type`,
  * `payload_too_large`, `invalid_json`, or the error that aborted the request. Holds `BODY_BYTES_MAX` at most.
@@ -115,8 +104,7 @@ export async function readJson(exchange: Exchange): Promise<unknown> {
   if (headers['content-encoding'] !== undefined) {
     throw new CatalogError('unsupported_media_type', 'The body has a Content-Encoding; send it without one');
   }
-  exchange.continue();
-  exchange.bodyBytes = await readBytes(exchange, BODY_BYTES_MAX);
+  exchange.bodyBytes = await exchange.readBody(BODY_BYTES_MAX);
   return parse(exchange.bodyBytes);
 }
 
@@ -132,51 +120,6 @@ function checkMediaType(contentType: string | undefined): void {
 
 function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean {
   return name.toLowerCase() !== 'charset' || /^"?utf-8"?$/i.test(value);
-}
-
-/**
- * Reads the raw body into memory that is reserved for all of it, so that no step copies more than a chunk. Throws
- * `payload_too_large`, or the error that aborted the request. Holds `bytesMax` at most.
- */
-export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
-  const { request } = exchange;
-  const announced = Number(request.headers['content-length'] ?? bytesMax);
-  if (announced > bytesMax) return Promise.reject(tooLarge(bytesMax));
-  return new Promise((resolve, reject) => {
-    let bytes: Buffer | undefined;
-    let length = 0;
-    const stop = (error: CatalogError) => {
-      request.off('data', onData);
-      reject(error);
-    };
-    const onData = (chunk: Buffer) => {
-      const start = length;
-      length += chunk.length;
-      if (length > bytesMax) return stop(tooLarge(bytesMax));
-      // Fast path: most bodies come in one piece.
-      if (length === announced && start === 0) bytes = chunk;
-      // The operating system gives each page only once it is written to.
-      bytes ??= Buffer.allocUnsafeSlow(announced);
-      if (bytes !== chunk) chunk.copy(bytes, start);
-      exchange.hold(length);
-    };
-    if (exchange.failure) return stop(exchange.failure);
-    // Node lets a request without a body end before it is served.
-    if (request.readableEnded) return resolve(NO_BYTES);
-    exchange.onFailure = stop;
-    request.on('data', onData);
-    // Fast path: asked for before the parser goes on, a body that came with its head is not buffered.
-    request.read(0);
-    // Each comes once; a listener that removes itself costs more.
-    request.on('end', () => resolve(bytes?.subarray(0, length) ?? NO_BYTES));
-    request.on('close', () => {
-      // Every request closes; build the error only if this one was aborted.
-      if (request.readableEnded) return;
-      stop(
-        new CatalogError('malformed_request', `The ${request.method} request was aborted before its body was complete`),
-      );
-    });
-  });
 }
 
 function parse(bytes: Buffer): unknown {
@@ -223,8 +166,4 @@ function unexpectedAt(text: string): number {
     position = TOKEN.lastIndex;
     last = token;
   }
-}
-
-function tooLarge(bytesMax: number): CatalogError {
-  return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Body } from '../../http/transport/body.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { readForm } from './form.ts';
 
@@ -14,16 +16,13 @@ const UNREADABLE = { code: 'malformed_request', message: 'The form cannot be rea
 const part = (head: string, content = '') => `--x\r\n${head}\r\n\r\n${content}\r\n`;
 const fieldPart = (name: string, value = '') => part(`Content-Disposition: form-data; name="${name}"`, value);
 
-/** As far as `readForm` looks at an exchange. Every chunk comes in the same memory, so none can be kept. */
+/** As far as `readForm` looks at an exchange. */
 function exchangeOf(chunks: readonly Buffer[], headers: Record<string, string>): Exchange {
-  const request = Object.assign(new EventEmitter(), { headers, readableEnded: false, read: () => null });
-  const memory = Buffer.alloc(Math.max(...chunks.map(({ length }) => length)));
-  setImmediate(() => {
-    for (const chunk of chunks) request.emit('data', memory.subarray(0, chunk.copy(memory)));
-    request.readableEnded = true;
-    request.emit('end');
-  });
-  return { request, continue: () => {}, hold: () => {} } as unknown as Exchange;
+  const request = Object.assign(new PassThrough(), { headers });
+  const body = new Body(request as unknown as IncomingMessage);
+  for (const chunk of chunks) request.write(chunk);
+  request.end();
+  return { request, readBody: (bytesMax: number) => body.read(bytesMax) } as unknown as Exchange;
 }
 
 function readWhole(body: Buffer, type = TYPE) {

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
-import { readBytes } from '../../http/transport/request.ts';
 
 /** Forms of the console: reads them, and shows them again with what is wrong. */
 
@@ -34,17 +33,16 @@ interface Form {
 }
 
 /**
- * Reads a form, URL-encoded or multipart. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes` does.
+ * Reads a form, URL-encoded or multipart. Throws `unsupported_media_type`, `malformed_request`, or as `readBody` does.
  */
 export async function readForm(exchange: Exchange, bytesMax: number): Promise<Form> {
   const contentType = exchange.request.headers['content-type'] ?? '';
   const [, type] = FORM_TYPE.exec(contentType) ?? [];
   if (!type) throw new CatalogError('unsupported_media_type', 'Only forms are accepted here');
-  exchange.continue();
   if (type.toLowerCase() === 'multipart/form-data') {
-    return readMultipart(await readBytes(exchange, bytesMax), contentType);
+    return readMultipart(await exchange.readBody(bytesMax), contentType);
   }
-  const bytes = await readBytes(exchange, Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
+  const bytes = await exchange.readBody(Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
   return { fields: new URLSearchParams(bytes.toString('utf8')) };
 }
 

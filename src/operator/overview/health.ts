@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import { type Html, html } from '../../http/html.ts';
-import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/certificate.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
 import { count, counted, duration, moment } from '../frame/element.ts';
@@ -59,13 +58,13 @@ async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
   return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
 }
 
-/** The catalog, the database and the certificate of what they may be at most; the nearly full ones are marked. */
-async function fullness({ metrics, now }: ConsoleContext): Promise<Html> {
-  const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes, certificateExpires } = metrics;
+/** The catalog and the database of what they may be at most; the nearly full ones are marked. */
+async function fullness({ metrics }: ConsoleContext): Promise<Html> {
+  const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes } = metrics;
   const [categories = 0, categoriesMax = 0] = await valuesOf([metrics.categories, metrics.categoriesMax]);
   const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
   const [database = 0, log = 0] = await valuesOf([databaseBytes, databaseLogBytes]);
-  const [free = 0, ends = 0] = await valuesOf([diskFreeBytes, certificateExpires]);
+  const [free = 0] = await valuesOf([diskFreeBytes]);
   const { registry } = metrics;
   const descriptors = ['process_open_fds', 'process_max_fds'].flatMap((name) => registry.getSingleMetric(name) ?? []);
   const [open = 0, openMax = 0] = await valuesOf(descriptors);
@@ -76,7 +75,6 @@ async function fullness({ metrics, now }: ConsoleContext): Promise<Html> {
     html`database ${size(database)}${log > 0 ? html`, log ${size(log)}` : ''}`,
     Number.isNaN(free) ? '' : marked(free < FREE_BYTES_MIN, html`${size(free)} free on its disk`),
     openMax === 0 ? '' : marked(open > NEAR * openMax, html`${count(open)} of ${count(openMax)} descriptors`),
-    ends === 0 ? '' : marked(ends - now < CERTIFICATE_SECONDS_MIN, html`certificate until ${moment(ends)}`),
   ];
   return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
 }

@@ -123,6 +123,7 @@ export class RawConnection implements AsyncDisposable {
 
   /** Resets the connection. */
   async reset(): Promise<void> {
+    if (this.#socket.destroyed) return;
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     this.#socket.resetAndDestroy();
     await closed;

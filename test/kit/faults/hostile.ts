@@ -1,8 +1,4 @@
-import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { Agent as SecureAgent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -24,8 +20,6 @@ const PAUSE_MS = 10;
 const WARM_UP_SECONDS = 3;
 /** What Node.js takes by itself in 512 MiB. */
 const HEAP_MEBIBYTES = 256;
-const CERTIFICATE = 'server.crt';
-const KEY = 'server.key';
 const ORIGIN = { keyId: 'test' };
 
 export type MannerName =
@@ -47,8 +41,6 @@ export interface HostileCaller {
   readonly port: number;
   /** The key of those manners that need one. */
   readonly secret: string;
-  /** The certificate to be trusted, if the service speaks TLS. */
-  readonly ca?: string;
   /** Default: all. */
   readonly manners?: readonly MannerName[];
   /** Multiplies the connections of each manner. Default: 1. */
@@ -68,7 +60,6 @@ export interface HostileFigures {
 
 export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> {
   readonly seconds: number;
-  readonly isSecure?: boolean;
   /** Default: SQLite. */
   readonly postgresUrl?: string;
 }
@@ -77,15 +68,9 @@ export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> 
  * Times a good key alone, and then beside callers that take all that they can get, some with a business key, without
  * bans. The service has the heap that Node.js takes in a container of 512 MiB.
  */
-export async function soakBesideHostile({
-  seconds,
-  isSecure,
-  postgresUrl,
-  ...attack
-}: AttackOptions): Promise<HostileFigures> {
+export async function soakBesideHostile({ seconds, postgresUrl, ...attack }: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
   const database: Record<string, string> = postgresUrl ? { DATABASE_URL: postgresUrl } : {};
-  const ca = isSecure ? makeCertificate(folder.path) : undefined;
   const good = await issueKey(folder.path, database);
   const { stdout } = await run(['keys', 'create', '--name', 'hostile', '--plan', 'business'], {
     cwd: folder.path,
@@ -94,15 +79,15 @@ export async function soakBesideHostile({
   if (!attack.manners) await fill(join(folder.path, 'data', 'pet-catalog.db'));
   await using service = await serveProcess(['--access-log', 'none'], {
     cwd: folder.path,
-    env: { BAN_AFTER_REFUSALS: '0', ...database, ...(ca && { TLS_CERT_FILE: CERTIFICATE, TLS_KEY_FILE: KEY }) },
+    env: { BAN_AFTER_REFUSALS: '0', ...database },
     command: [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, COMMAND],
   });
-  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, { secret: good, ca });
+  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, good);
   await timed(Math.min(WARM_UP_SECONDS, seconds));
   const quiet = await timed(Math.min(30, Math.max(1, seconds / 10)));
 
   const { port } = new URL(service.url);
-  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...(ca && { ca }), ...attack };
+  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...attack };
   const hostile = new Worker(new URL('./hostile-caller.ts', import.meta.url), { workerData });
   let memoryBytesMax = 0;
   const looking = setInterval(() => {
@@ -122,15 +107,6 @@ export async function soakBesideHostile({
     clearInterval(looking);
     await hostile.terminate();
   }
-}
-
-/** Makes a certificate for the service, and returns it. */
-function makeCertificate(cwd: string): string {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', KEY];
-  const subject = ['-subj', '/CN=x', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const { status, stderr } = spawnSync('openssl', ['req', '-x509', ...key, ...subject, '-out', CERTIFICATE], { cwd });
-  assert.equal(status, 0, `openssl: ${stderr}`);
-  return readFileSync(join(cwd, CERTIFICATE), 'utf8');
 }
 
 /** What the pages are made of that the hostile key asks for. */
@@ -156,8 +132,8 @@ function times<T>(length: number, make: () => T): T[] {
 }
 
 /** Sends requests one after the other for this long. */
-async function timeFor(seconds: number, url: string, { secret, ca }: { secret: string; ca: string | undefined }) {
-  const agent = ca ? new SecureAgent({ keepAlive: true, ca }) : new Agent({ keepAlive: true });
+async function timeFor(seconds: number, url: string, secret: string) {
+  const agent = new Agent({ keepAlive: true });
   const timesMs: number[] = [];
   let unexplained = 0;
   const endMs = performance.now() + seconds * 1000;
