@@ -37,7 +37,7 @@ export function startService(
 /** Builds the executable of a release below a folder, and installs it as the runbook does; returns its path. */
 export function installExecutable(folder: string): string {
   const [built, file] = [join(folder, 'built'), join(folder, 'pet-catalog')];
-  execFileSync(process.execPath, [join(BENCH, '..', 'executable.ts'), '--output', built]);
+  execFileSync(process.execPath, [join(BENCH, '..', 'build/executable.ts'), '--output', built]);
   // Copied, because Linux counts more of a file as resident while the cache has it in the large pieces of one write.
   execFileSync('install', ['-m', '755', built, file]);
   return file;

@@ -29,6 +29,7 @@ test('what the last release had says in one line where it went, and runs nothing
     ['clock advance 1h', '`clock` went in 0.3.0: '],
     ['defects --json', '`defects` went in 0.3.0: '],
     ['completion bash', '`completion` went in 0.3.0: '],
+    ['doctor --repair', '`doctor --repair` went in 0.3.0: `sqlite3 FILE .recover`'],
     ['keys create --name x --rehearse ok,lost', '`keys create --rehearse` went in 0.3.0: `referee proxy`'],
     ['serve --ephemeral --grease=7', '`serve --grease` went in 0.3.0: `referee client`'],
     ['serve --defect create-is-200', '`serve --defect` went in 0.3.0: '],

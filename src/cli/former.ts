@@ -7,6 +7,7 @@ const FORMER: readonly (readonly [words: string, instead: string])[] = [
   ['clock', 'the time cannot be turned; `serve --ephemeral` begins anew each time'],
   ['defects', 'tests of testers bring their own; `referee server` judges a server'],
   ['completion', 'complete by `pet-catalog --help`'],
+  ['doctor --repair', '`sqlite3 FILE .recover` reads what is left; see docs/operations.md'],
   ['keys create --rehearse', '`referee proxy` plays a script for each caller; see referee/README.md'],
   ['serve --grease', '`referee client` has the step `grease`; see referee/README.md'],
   ['serve --defect', 'tests of testers bring their own; `referee server` judges a server'],

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = [
-  'release.ts',
+  'build/release.ts',
   'package.json',
   'package-lock.json',
   'client/package.json',
@@ -26,7 +26,7 @@ test('a release says at once what has to be put right first, and makes nothing',
   git('add', '--all');
   git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '--quiet', '--message', 'x');
   const release = () => {
-    const { status, stderr } = spawnSync(process.execPath, ['release.ts', '--dry-run'], {
+    const { status, stderr } = spawnSync(process.execPath, ['build/release.ts', '--dry-run'], {
       cwd: folder.path,
       encoding: 'utf8',
     });

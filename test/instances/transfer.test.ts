@@ -43,7 +43,8 @@ test('the transfer knows every table of either engine', options, async () => {
   ] as const) {
     const { db } = await openEngine(databaseUrl(url));
     const tables = await db.all<{ name: string; columns: number }>(listed);
-    const ours = tables.filter(({ name }) => !name.startsWith('kysely_'));
+    // Of a rehearsal nothing is transferred, and nothing but its mark is read.
+    const ours = tables.filter(({ name }) => !/^(kysely|rehears)/.test(name));
     assert.deepEqual(ours.map(({ name }) => name).sort(), Object.keys(TRANSFERRED).sort());
     for (const { name, columns } of ours) assert.ok(columns < 33, `a batch of ${name} has too many values`);
     await db.close();

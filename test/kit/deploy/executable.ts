@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Builds the executable of the checkout, as a release does. */
 export function buildExecutable(output: string): void {
-  execFileSync(process.execPath, ['executable.ts', '--output', output], { cwd: ROOT, stdio: 'pipe' });
+  execFileSync(process.execPath, ['build/executable.ts', '--output', output], { cwd: ROOT, stdio: 'pipe' });
 }
 
 /** Copies an executable as that of another version of as many characters: only the manifest in it differs. */

@@ -7,7 +7,13 @@ import { context } from './host.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PACKED = ['package.json', 'README.md', 'LICENSE', 'openapi.json', 'bin', 'src', 'client', 'runtime'];
-const BUILT_BY = ['tsconfig.json', 'tsconfig.build.json', 'copy-assets.ts', 'licenses.ts', 'package-lock.json'];
+const BUILT_BY = [
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'build/copy-assets.ts',
+  'build/licenses.ts',
+  'package-lock.json',
+];
 const QUIET = { npm_config_prefer_offline: 'true', npm_config_update_notifier: 'false', npm_config_loglevel: 'error' };
 
 /** A folder in which both packages are installed, as they are published. */

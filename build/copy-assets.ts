@@ -5,7 +5,7 @@ import { licenseTexts } from './licenses.ts';
 
 /** Copies the assets of the pages into `dist`, where the packed service looks for them. */
 
-const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 copy('src/http/docs/assets', 'dist/http/docs/assets');
 copy('src/http/docs/pages', 'dist/http/docs/pages');

@@ -8,12 +8,12 @@ import { type Plugin, rolldown } from 'rolldown';
 import { licenseTexts } from './licenses.ts';
 
 /**
- * `node executable.ts --output FILE [--node NODE]`: builds one file that needs neither Node.js nor npm nor a folder of
+ * `node build/executable.ts --output FILE [--node NODE]`: builds one file that needs neither Node.js nor npm nor a folder of
  * its own. The modules are bundled with all packages that they import; pages, styles and contracts become assets, which
  * `src/shipped.ts` reads. `--node` is the Node.js of another platform, of the same version.
  */
 
-const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The folders of shipped files, below `src`. */
 const ASSET_FOLDERS = ['http/docs/assets', 'http/docs/pages', 'operator/frame/assets'];
 
@@ -25,7 +25,7 @@ const BUNDLED_REQUIRE: Plugin = {
 };
 
 const { values } = parseArgs({ options: { output: { type: 'string' }, node: { type: 'string' } } });
-if (!values.output) throw new Error('usage: node executable.ts --output FILE [--node NODE]');
+if (!values.output) throw new Error('usage: node build/executable.ts --output FILE [--node NODE]');
 const work = mkdtempSync(join(tmpdir(), 'pet-catalog-executable-'));
 try {
   writeFileSync(join(work, 'main.mjs'), await bundle('src/main.ts'));

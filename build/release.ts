@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
  * With `--dry-run` everything but the publishing happens. `docs/release.md` has the steps around it.
  */
 
-const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REGISTRY_VERSION = /^\d+\.\d+\.\d+$/;
 
 const OWN_PLATFORM = `${process.platform}-${process.arch}`;
@@ -99,7 +99,7 @@ function buildExecutable(platform: string, target: string): void {
   const isWindows = platform.startsWith('win');
   const file = join(target, `pet-catalog-${version}-${platform.replace(/^win/, 'windows')}${isWindows ? '.exe' : ''}`);
   const node = platform === OWN_PLATFORM ? [] : ['--node', nodeOf(platform)];
-  run(process.execPath, ['executable.ts', '--output', file, ...node], join(work, 'first'));
+  run(process.execPath, ['build/executable.ts', '--output', file, ...node], join(work, 'first'));
   const started = platform === OWN_PLATFORM ? output(file, ['version'], work) : version;
   if (started !== version) throw new Error(`the executable says that it is ${started}`);
   if (platform !== OWN_PLATFORM) console.log(`${file} was not started: this is ${OWN_PLATFORM}`);
