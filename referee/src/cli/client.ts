@@ -1,79 +1,83 @@
-import { X509Certificate } from 'node:crypto';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { type Learned, learnedFrom, UNKNOWN_CLIENT } from '../client/learned.ts';
+import type { Play } from '../client/note.ts';
+import { planFor } from '../client/plan.ts';
+import { type Asked, type Played, reportOn } from '../client/report.ts';
 import { parseScript } from '../client/script.ts';
-import {
-  type Allowed,
-  EXIT_CODES,
-  type JudgedReport,
-  type Outcome,
-  outcomeOf,
-  reportOf,
-  runText,
-  suiteOf,
-} from '../client/verdict.ts';
+import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
+import { harOf } from '../proxy/har.ts';
 import { type OpenProxy, openProxy, type ProxyOptions } from '../proxy/proxy.ts';
-import { COLOURED, PLAIN } from '../report/write.ts';
-import { runToEnd } from './command.ts';
-import { knownUnder, readExpected, staleLines } from './expected.ts';
-import { checkFormat, type Format, withFormats, written } from './format.ts';
-import { collect, type Invocation, readDuration, readOptionFile } from './invocation.ts';
+import { type Ended, runToEnd, startApi } from './command.ts';
+import { collect, type Invocation, readDuration } from './invocation.ts';
+import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
+import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
-/** Scripts that a client of one call can end; such a client makes no call after an answer with unknown members. */
-const USUAL: readonly { readonly script: string; readonly allowed: Allowed }[] = [
-  ...['limit:1,ok', 'lost,ok', 'unavailable:1,ok', 'error*2,ok', 'cut,ok'].map((script) => ({ script, allowed: {} })),
-  { script: 'grease,ok', allowed: { partial: true } },
-  { script: 'limit-date:2,ok', allowed: {} },
-  ...['error*12', 'ok,revoked'].map((script) => ({ script, allowed: { failure: true, partial: true } })),
-];
 const TIMEOUT_SECONDS_MAX = 7 * 86_400;
+const PLAYS_MAX = 10_000;
+const JOBS_MAX = 32;
+const LEARNING_RUNS = 2;
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
 
-/** The options of a proxy. */
-export interface ProxyFlags {
-  readonly upstream?: string;
-  readonly ca?: string;
-  readonly errorBody?: string;
-  readonly remote?: true;
-}
-
-interface Options extends Format, ProxyFlags {
-  readonly output?: string;
+interface Options extends ProxyFlags, OutputOptions {
+  readonly start?: string;
+  readonly before?: string;
   readonly timeout: string;
-  readonly allowFailure?: true;
-  readonly partial?: true;
+  readonly plays: string | number;
+  readonly jobs: string | number;
   readonly env?: readonly string[];
   readonly expected?: string;
+  readonly require?: string;
+  readonly strict?: true;
+  readonly allowFailure?: true;
+  readonly partial?: true;
+  readonly har?: string;
+  readonly scripts?: readonly string[];
 }
 
 /** Adds `client`. */
 export function addClientCommand(program: Command, invocation: Invocation): void {
-  withProxyOptions(withFormats(program.command('client [scripts...]')))
+  withProxyOptions(withOutput(program.command('client [scripts...]')))
     .usage('[options] [scripts...] -- <command> [args...]')
     .description(
-      'Run a client before an API under each script, and judge what it did. Exits with 2 if that could not be tried, 1 if a rule is broken, 4 if the command failed, 3 if a step was never reached',
+      'Run a client before an API that refuses, fails and loses answers, and judge what it does. Exits with 2 if that could not be tried, 1 if a rule is broken, 4 if the command failed without need, 3 if a step was not reached',
     )
-    .option('--output <file>', 'write the verdict in the format to a file, and print the text')
-    .option('--timeout <duration>', 'how long the command may take for each script', '5m')
-    .option('--allow-failure', 'a command that fails is no fault')
-    .option('--partial', 'a step that is not reached is no fault')
+    .option('--start <command>', 'start the API by the shell, anew for each play')
+    .option('--before <command>', 'run by the shell before each play, such as a reset of a database')
     .option('--env <assignment>', 'a variable of the command, such as API_URL={url}; {origin} and {port} too', collect)
-    .option('--expected <file>', 'failures that are known: a script and a rule in each line')
-    .action(async (_operands: string[], options: Options, self: Command) => {
-      const { scripts, words } = operandsOf(self);
-      await run({ scripts, words, options, invocation });
+    .option('--plays <count>', 'how many faults are tried, or all', '24')
+    .option('--jobs <count>', 'how many plays run side by side, with --start', '1')
+    .option('--timeout <duration>', 'how long the command may take each time', '5m')
+    .option('--expected <file>', 'failures that are known: a kind or a script, and a rule, in each line')
+    .option('--require <rule>', 'recovers: a client that does not retry breaks a rule too')
+    .option('--strict', 'exit with 3 if a rule that applies was not tested')
+    .option('--allow-failure', 'a command that fails under a script is no fault')
+    .option('--partial', 'a step of a script that is not reached is no fault')
+    .option('--har <file>', 'write every request and answer, with their bodies; credentials are masked')
+    .action(async (_operands: string[], _: object, self: Command) => {
+      await judgeClient(self, invocation);
     });
 }
 
-/** Adds the options of a proxy. */
-export function withProxyOptions(command: Command): Command {
-  return command
-    .option('--upstream <url>', 'the base address of the API')
-    .option('--ca <file>', 'a certificate to trust at the upstream')
-    .option('--error-body <file>', 'the body of answers that a script makes up before the upstream')
-    .option('--remote', 'allow an upstream outside this machine and private networks');
+async function judgeClient(self: Command, invocation: Invocation): Promise<void> {
+  const options = readOptions<Options>(self);
+  const { scripts: given, words } = operandsOf(self);
+  const scripts = given.length > 0 ? given : (options.scripts ?? []);
+  for (const script of scripts) parseScript(script);
+  const wanted: Asked = {
+    ...askedBy(options),
+    isStrict: options.strict === true,
+    isFailureAllowed: options.allowFailure === true,
+    isPartialAllowed: options.partial === true,
+  };
+  const theatre = new Theatre(words, options, invocation);
+  using output = openOutput(options, invocation);
+  const played = await (scripts.length > 0 ? playScripts(scripts, theatre) : playPlan(theatre, wanted));
+  const report = reportOn(played, wanted, UNKNOWN_CLIENT);
+  output.write([clientSuite(report, wanted.customs)], report);
+  theatre.writeHar();
+  if (report.exit.code !== 0) throw new Mistake(report.exit.code === 2 ? report.exit.reason : '', report.exit.code);
 }
 
 /** Commander drops the `--`, which the operands of its root alone still have. */
@@ -87,92 +91,137 @@ function operandsOf(self: Command): { scripts: string[]; words: string[] } {
   return { scripts: self.args.slice(0, self.args.length - words.length), words };
 }
 
-interface Run {
-  readonly scripts: readonly string[];
-  /** The command and its arguments. */
-  readonly words: readonly string[];
-  readonly options: Options;
-  readonly invocation: Invocation;
+async function playScripts(scripts: readonly string[], theatre: Theatre): Promise<Played> {
+  const startedMs = performance.now();
+  const plays = await theatre.playAll(scripts);
+  const durationMs = Math.round(performance.now() - startedMs);
+  return { plays, planned: plays.length, durationMs, learned: undefined, isWhole: false, left: [] };
 }
 
-async function run({ scripts, words, options, invocation }: Run): Promise<void> {
-  checkFormat(options);
-  for (const script of scripts) parseScript(script);
-  const allowed = { failure: options.allowFailure === true, partial: options.partial === true };
-  const plays = scripts.length > 0 ? scripts.map((script) => ({ script, allowed })) : USUAL;
-  const expected = options.expected === undefined ? [] : readExpected(options.expected);
-  const variables = variablesOf(options);
-  const proxy = proxyOf(options);
-  const timeoutMs = readDuration(options.timeout, '--timeout', { min: 1, max: TIMEOUT_SECONDS_MAX }) * 1_000;
-  using output = options.output === undefined ? undefined : openOutput(options.output);
+async function playPlan(theatre: Theatre, { customs }: Asked): Promise<Played> {
+  const startedMs = performance.now();
+  theatre.tell(`learning from ${LEARNING_RUNS} runs without a fault`);
+  const runs: Play[] = [];
+  for (let run = 0; run < LEARNING_RUNS; run += 1) runs.push(await theatre.learn());
+  const learned: Learned = learnedFrom(runs.map(({ requests }) => requests));
+  if (learned.calls.length === 0) throw new Mistake('No request came: does the command use REFEREE_URL?');
+  const isWhole = theatre.playsMax === undefined;
+  const planned = planFor(learned, customs, isWhole);
+  const chosen = planned.slice(0, theatre.playsMax);
+  theatre.tell(`${chosen.length} of ${planned.length} plays, each runs the command once`);
+  const plays = await theatre.playAll(chosen.map(({ script }) => script));
+  const durationMs = Math.round(performance.now() - startedMs);
+  const left = planned.slice(chosen.length).map(({ kind }) => kind);
+  return { plays, planned: planned.length, durationMs, learned, isWhole, left };
+}
 
-  const verdicts: JudgedReport[] = [];
-  for (const planned of plays) {
-    const { script } = planned;
-    invocation.tell(`referee: playing ${script}`);
-    const report = reportOf(await play(openProxy({ ...proxy, script }), { words, variables, timeoutMs, invocation }));
-    verdicts.push({ report, allowed: { ...planned.allowed, known: knownUnder(script, expected) } });
-    if (report.failure !== undefined) invocation.tell(`referee: ${report.failure}`);
+/** Runs the command before the API, under one script after the other. */
+class Theatre {
+  readonly #words: readonly string[];
+  readonly #options: Options;
+  readonly #invocation: Invocation;
+  readonly #proxy: Omit<ProxyOptions, 'script' | 'upstream'>;
+  readonly #variables: Readonly<Record<string, string>>;
+  readonly #timeoutMs: number;
+  readonly #jobs: number;
+  readonly #entries: { readonly origin: string; readonly entries: OpenProxy['entries'] }[] = [];
+  /** Undefined for all. */
+  readonly playsMax: number | undefined;
+
+  /** Throws `Mistake` for options that are wrong. */
+  constructor(words: readonly string[], options: Options, invocation: Invocation) {
+    const { upstream, start, plays, jobs, timeout, har } = options;
+    if (upstream === undefined && start === undefined) {
+      throw new Mistake('--upstream URL or --start COMMAND is missing; one of them says where the API is');
+    }
+    this.#words = words;
+    this.#options = options;
+    this.#invocation = invocation;
+    this.#proxy = { ...proxyOf(options), isRecorded: har !== undefined };
+    this.#variables = variablesOf(options);
+    this.#timeoutMs = readDuration(timeout, '--timeout', { min: 1, max: TIMEOUT_SECONDS_MAX }) * 1_000;
+    this.playsMax = plays === 'all' ? undefined : readCount(plays, '--plays', PLAYS_MAX);
+    this.#jobs = readCount(jobs, '--jobs', JOBS_MAX);
+    if (this.#jobs > 1 && start === undefined)
+      throw new Mistake('--jobs needs --start, which gives each play its own API');
   }
 
-  const reports = verdicts.map(({ report }) => report);
-  const suites = verdicts.map(({ report, allowed: faults }) => suiteOf(report, faults));
-  const formatted = options.json ? JSON.stringify(reports) : written(suites, options);
-  const style = invocation.hasColours() ? COLOURED : PLAIN;
-  invocation.print((!output && formatted) || runText(verdicts, style));
-  output?.write(formatted ?? runText(verdicts, PLAIN));
-  const stale = staleLines(expected, reports);
-  for (const sentence of stale) invocation.tell(`referee: ${sentence}`);
-  const outcomes = verdicts.map(({ report, allowed: faults }) => outcomeOf(report, faults));
-  const exitCode = exitCodeOf(stale.length > 0 ? [...outcomes, 'broken'] : outcomes);
-  if (exitCode !== 0) throw new Mistake('', exitCode);
-}
-
-function exitCodeOf(outcomes: readonly Outcome[]): number {
-  const first = (Object.keys(EXIT_CODES) as Outcome[]).find((outcome) => outcomes.includes(outcome)) ?? 'kept';
-  return EXIT_CODES[first];
-}
-
-/** The proxy that the options ask for, whatever its script. Throws `Mistake`. */
-export function proxyOf({ upstream, ca, errorBody, remote }: ProxyFlags): Omit<ProxyOptions, 'script'> {
-  if (upstream === undefined) throw new Mistake('--upstream is missing; name the base address of the API');
-  return {
-    upstream,
-    ca: readCertificates(ca),
-    errorBody: errorBody === undefined ? undefined : readOptionFile('--error-body', errorBody),
-    isRemote: remote === true,
-  };
-}
-
-interface Playing extends Pick<Run, 'words' | 'invocation'> {
-  readonly variables: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-}
-
-/** Plays the script of a proxy to the command. Throws `Mistake` if it could not be tried, or was interrupted. */
-async function play(opening: Promise<OpenProxy>, { words, variables, timeoutMs, invocation }: Playing) {
-  const { env, stop } = invocation;
-  await using proxy = await opening;
-  const { origin, port } = new URL(proxy.url);
-  const filled = (text: string) =>
-    text.replaceAll('{url}', proxy.url).replaceAll('{origin}', origin).replaceAll('{port}', port);
-  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, filled(value)]));
-  const command = await runToEnd(words.map(filled), { env: { ...env, ...given }, timeoutMs, stop });
-  if (stop.aborted) throw new Mistake('Interrupted', Number(stop.reason));
-  return { ...(await proxy.end()), command };
-}
-
-function readCertificates(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  const text = readOptionFile('--ca', file).toString();
-  const certificates = text.match(CERTIFICATE) ?? [];
-  try {
-    for (const each of certificates) new X509Certificate(each);
-    if (certificates.length > 0) return text;
-  } catch {
-    // It is told below.
+  tell(text: string): void {
+    this.#invocation.tell(`referee: ${text}`);
   }
-  throw new Mistake(`--ca is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
+
+  /** Runs the command without a fault. Throws `Mistake` if it fails, since such a client cannot be judged. */
+  async learn(): Promise<Play> {
+    const { play, ended } = await this.#play('ok');
+    if (play.failure !== undefined) throw new Mistake(play.failure);
+    if (ended.exit === 0) return play;
+    const how = ended.timedOut ? 'does not end in time' : `fails (exit ${ended.exit ?? 'by a signal'})`;
+    throw new Mistake(`The command ${how} without a fault, so that it cannot be judged:\n${ended.tail.trimEnd()}`);
+  }
+
+  /** Plays scripts, side by side where that was asked for; the first one that the upstream fails is the last. */
+  async playAll(scripts: readonly string[]): Promise<Play[]> {
+    const plays: Play[] = [];
+    let next = 0;
+    let isOver = false;
+    const work = async () => {
+      while (next < scripts.length && !isOver) {
+        const place = next;
+        next += 1;
+        this.#invocation.progress('playing', place + 1, scripts.length);
+        const { play } = await this.#play(scripts[place] ?? '');
+        plays[place] = play;
+        isOver ||= play.failure !== undefined;
+      }
+    };
+    await Promise.all(Array.from({ length: this.#jobs }, work));
+    return plays.filter(Boolean);
+  }
+
+  /** Writes what was sent and answered. Throws `Mistake` if that cannot be written. */
+  writeHar(): void {
+    const { har } = this.#options;
+    if (har === undefined) return;
+    const all = this.#entries.flatMap(({ entries }) => entries);
+    try {
+      writeFileSync(har, harOf(all, this.#entries[0]?.origin ?? ''));
+    } catch (error) {
+      throw new Mistake(`--har cannot be written: ${(error as Error).message}`);
+    }
+  }
+
+  /** Plays one script to the command. Throws `Mistake` if it could not be tried, or was interrupted. */
+  async #play(script: string): Promise<{ play: Play; ended: Ended }> {
+    const { start, before, upstream } = this.#options;
+    const { env, stop } = this.#invocation;
+    if (before !== undefined) await this.#prepare(before);
+    await using api = start === undefined ? undefined : await startApi(start, { env, stop, upstream });
+    await using proxy = await openProxy({ ...this.#proxy, upstream: api?.url ?? upstream ?? '', script });
+    const { origin, port } = new URL(proxy.url);
+    const filled = (text: string) =>
+      text.replaceAll('{url}', proxy.url).replaceAll('{origin}', origin).replaceAll('{port}', port);
+    const given = Object.fromEntries(Object.entries(this.#variables).map(([name, value]) => [name, filled(value)]));
+    const options = { env: { ...env, ...given }, timeoutMs: this.#timeoutMs, stop };
+    const ended = await runToEnd(this.#words.map(filled), options);
+    if (stop.aborted) throw new Mistake('Interrupted', Number(stop.reason));
+    const play = await proxy.end();
+    this.#entries.push({ origin, entries: proxy.entries });
+    return { play: { ...play, command: { exit: ended.exit, timedOut: ended.timedOut } }, ended };
+  }
+
+  async #prepare(before: string): Promise<void> {
+    const { env, stop } = this.#invocation;
+    const { exit, tail } = await runToEnd(['sh', '-c', before], { env, timeoutMs: this.#timeoutMs, stop });
+    if (exit !== 0) throw new Mistake(`The command of --before failed (exit ${exit}):\n${tail.trimEnd()}`);
+  }
+}
+
+function readCount(given: string | number, option: string, max: number): number {
+  const count = /^\d{1,5}$/.test(`${given}`) ? Number(given) : Number.NaN;
+  if (count >= 1 && count <= max) return count;
+  throw new Mistake(
+    `${option} is "${given}"; write a number from 1 to ${max}${option === '--plays' ? ', or all' : ''}`,
+  );
 }
 
 function variablesOf({ env = [] }: Options): Record<string, string> {
@@ -183,20 +232,4 @@ function variablesOf({ env = [] }: Options): Record<string, string> {
     variables[name] = value;
   }
   return variables;
-}
-
-/** Opens the file before anything is tried. It and `write` throw `Mistake`. */
-function openOutput(file: string): Disposable & { write(text: string): void } {
-  const tried = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      throw new Mistake(`--output cannot be written: ${(error as Error).message}`);
-    }
-  };
-  const descriptor = tried(() => openSync(file, 'w'));
-  return {
-    write: (text) => tried(() => writeFileSync(descriptor, `${text}\n`)),
-    [Symbol.dispose]: () => closeSync(descriptor),
-  };
 }

@@ -1,26 +1,30 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { temporaryFolder, untilTrue } from '../../test/kit/fixtures.ts';
 import { Mistake } from '../mistake.ts';
-import { runToEnd } from './command.ts';
+import { runToEnd, startApi } from './command.ts';
 
 const FOREVER = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
 const usual = { env: process.env, timeoutMs: 60_000, stop: new AbortController().signal };
 
 test('a command that begins after an interrupt is ended at once', async () => {
   const ended = await runToEnd(FOREVER, { ...usual, stop: AbortSignal.abort(130) });
-  assert.deepEqual(ended, { exit: null, timedOut: false });
+  assert.deepEqual(ended, { exit: null, timedOut: false, tail: '' });
 });
 
 test('a command ends with its own exit code, or in vain with the time that it has', async () => {
-  assert.deepEqual(await runToEnd(['sh', '-c', 'exit $CODE'], { ...usual, env: { ...process.env, CODE: '3' } }), {
-    exit: 3,
-    timedOut: false,
-  });
-  assert.deepEqual(await runToEnd(FOREVER, { ...usual, timeoutMs: 20 }), { exit: null, timedOut: true });
+  assert.deepEqual(
+    await runToEnd(['sh', '-c', 'echo why >&2; exit $CODE'], { ...usual, env: { ...process.env, CODE: '3' } }),
+    {
+      exit: 3,
+      timedOut: false,
+      tail: 'why\n',
+    },
+  );
+  assert.deepEqual(await runToEnd(FOREVER, { ...usual, timeoutMs: 20 }), { exit: null, timedOut: true, tail: '' });
   const none = new Mistake('The command no-such could not be started: spawn no-such ENOENT');
   await assert.rejects(runToEnd(['no-such', 'x'], usual), none);
 });
@@ -35,7 +39,7 @@ test('a command that is interrupted may end by itself', async () => {
   });
   await untilTrue(() => existsSync(file));
   stop.abort(143);
-  assert.deepEqual(await ended, { exit: 7, timedOut: false });
+  assert.deepEqual(await ended, { exit: 7, timedOut: false, tail: '' });
 });
 
 test('a command that is asked to stop is killed after two seconds, and none once it has ended', async (t) => {
@@ -73,3 +77,39 @@ test('a command that is asked to stop is killed after two seconds, and none once
   stop.abort(143);
   assert.equal(kill.mock.callCount(), 0);
 });
+
+for (const [what, script, url] of [
+  ['a line that says so', 'see http://127.0.0.1:1/docs\\nlistening on http://127.0.0.1:PORT/v1.', '/v1'],
+  ['the first address, where no line says so', 'http://localhost:PORT/api', '/api'],
+  ['an address of all interfaces', 'ready: http://0.0.0.0:PORT', ''],
+] as const) {
+  test(`an API that is started is at the address of ${what}, and ends with all that it started`, async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, 'server.js');
+    const listen = `.listen(0, '127.0.0.1', function () { console.log('${script}'.replace('PORT', this.address().port)) })`;
+    writeFileSync(file, `require('node:http').createServer((_, answer) => answer.end('here'))${listen}`);
+    const pids = join(folder.path, 'pid');
+    const command = `sleep 1000 & echo $! > ${pids}; ${process.execPath} ${file}; true`;
+    {
+      await using api = await startApi(command, { ...usual, upstream: undefined });
+      assert.equal(new URL(api.url).pathname.replace(/\/$/, ''), url);
+      assert.equal(await (await fetch(api.url)).text(), 'here');
+    }
+    const pid = Number(readFileSync(pids, 'utf8'));
+    await untilTrue(() => !isAlive(pid));
+  });
+}
+
+test('an API that ends before it is ready is a mistake, with what it wrote', async () => {
+  const started = startApi('echo no database; exit 1', { ...usual, upstream: undefined });
+  await assert.rejects(started, new Mistake('The command of --start ended before it was ready:\nno database'));
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

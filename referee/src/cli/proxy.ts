@@ -1,24 +1,100 @@
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Command } from 'commander';
-import { parseScript } from '../client/script.ts';
-import { EXIT_CODES, outcomeOf, reportOf, runText } from '../client/verdict.ts';
+import { UNKNOWN_CLIENT } from '../client/learned.ts';
+import type { Play } from '../client/note.ts';
+import { type Asked, type ClientReport, reportOn } from '../client/report.ts';
+import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
-import { openProxy } from '../proxy/proxy.ts';
-import { COLOURED, PLAIN } from '../report/write.ts';
-import { type ProxyFlags, proxyOf, withProxyOptions } from './client.ts';
+import { credentialsOf } from '../proxy/headers.ts';
+import { type Callers, openProxy } from '../proxy/proxy.ts';
+import { htmlOf } from '../report/html.ts';
+import { COLOURED, PLAIN, textOf } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
+import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
+
+const PAGE = /^\/\.referee(\.json)?(\?.*)?$/;
+const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
+/** Faults for whatever client comes: each call meets some, and ends well when it is repeated. */
+const USUAL = 'limit:1@2.GET,lost@POST,error*2@4.GET,unavailable:1@3.POST,cut@7.GET,lost@PUT,lost@PATCH,lost@DELETE';
+const PRINTED_MAX = 20;
 
 /** Adds `proxy`. */
 export function addProxyCommand(program: Command, invocation: Invocation): void {
   withProxyOptions(program.command('proxy [script]'))
-    .description('Play a script to whatever client comes, until it is stopped; then judge what came')
-    .action(async (script = 'ok', options: ProxyFlags) => {
-      parseScript(script);
-      await using proxy = await openProxy({ ...proxyOf(options), script });
-      invocation.tell(`listening on ${proxy.url}`);
+    .description(
+      'Play a script to each caller, by its credentials, until it is stopped; /.referee on it has the verdict, as a page and as JSON',
+    )
+    .option('--listen <address>', 'HOST:PORT', '127.0.0.1:0')
+    .action(async (script: string = USUAL, _: object, self: Command) => {
+      const options = readOptions<ProxyFlags & { readonly listen: string }>(self);
+      const { upstream } = options;
+      if (upstream === undefined) throw new Mistake('--upstream is missing; name the base address of the API');
+      const wanted = { ...askedBy(options), isPartialAllowed: true };
+      const serve = (request: IncomingMessage, response: ServerResponse, callers: () => Callers) =>
+        servePage(request, response, { callers, wanted });
+      const own = { ...proxyOf(options), ...readAddress(options.listen) };
+      await using proxy = await openProxy({ ...own, upstream, script, hasCallers: true, serve });
+      invocation.print(`listening on ${proxy.url}; verdicts on ${new URL('/.referee', proxy.url)}`);
       if (!invocation.stop.aborted) await once(invocation.stop, 'abort');
-      const report = reportOf(await proxy.end());
-      invocation.print(runText([{ report, allowed: { partial: true } }], invocation.hasColours() ? COLOURED : PLAIN));
-      throw new Mistake('', EXIT_CODES[outcomeOf(report, { partial: true })]);
+      printAll([...(await proxy.endAll()).values()], { wanted, invocation });
     });
+}
+
+function printAll(plays: readonly Play[], { wanted, invocation }: { wanted: Asked; invocation: Invocation }): void {
+  const reports = plays.map((play) => reportOf(play, wanted));
+  const style = invocation.hasColours() ? COLOURED : PLAIN;
+  for (const report of reports.slice(0, PRINTED_MAX))
+    invocation.print(textOf(clientSuite(report, wanted.customs), { style }));
+  if (reports.length > PRINTED_MAX) invocation.print(`and ${reports.length - PRINTED_MAX} more callers`);
+  const codes = reports.map(({ exit }) => exit.code);
+  const worst = codes.includes(2) ? 2 : Math.max(0, ...codes);
+  if (worst !== 0) throw new Mistake('', worst);
+}
+
+function reportOf(play: Play, wanted: Asked): ClientReport {
+  const [first, last] = [play.requests[0], play.requests.at(-1)];
+  const durationMs = first && last ? Math.round(last.answeredAt - first.at) : 0;
+  return reportOn(
+    { plays: [play], planned: 1, durationMs, learned: undefined, isWhole: false, left: [] },
+    wanted,
+    UNKNOWN_CLIENT,
+  );
+}
+
+/** Answers a request for the page: a caller sees its own verdict, all of them are seen on loopback only. */
+function servePage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { callers, wanted }: { callers: () => Callers; wanted: Asked },
+): boolean {
+  const [isPage, json] = PAGE.exec(request.url ?? '') ?? [];
+  if (isPage === undefined) return false;
+  const plays = callers();
+  const credentials = credentialsOf(request.rawHeaders);
+  const mine = plays.get(credentials);
+  const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in request.headers);
+  const isLocal = !forwarded && LOOPBACK.test(request.socket.remoteAddress ?? '');
+  const shown = mine ? [[credentials, mine] as const] : isLocal ? [...plays] : [];
+  const reports = shown.map(([caller, play]) => ({ caller: caller.slice(0, 8), ...reportOf(play, wanted) }));
+  const isJson = json !== undefined || /json/.test(request.headers.accept ?? '');
+  const none = { name: 'No caller with these credentials has come', verdicts: [], summary: '' };
+  const suites = reports.map((each) => ({ ...clientSuite(each, wanted.customs), name: `Caller ${each.caller}` }));
+  const body = isJson ? JSON.stringify({ callers: reports }) : htmlOf(suites.length > 0 ? suites : [none]);
+  const type = isJson ? 'application/json' : 'text/html; charset=utf-8';
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+  const fields = {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+  };
+  response.writeHead(200, { 'Content-Type': type, ...fields }).end(request.method === 'HEAD' ? undefined : body);
+  return true;
+}
+
+function readAddress(text: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^(\[[\da-f:]+\]|[\w.-]+):(\d{1,5})$/i.exec(text) ?? [];
+  if (host === '' || Number(port) > 65_535)
+    throw new Mistake(`--listen is "${text}"; write HOST:PORT, such as 127.0.0.1:8090`);
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }

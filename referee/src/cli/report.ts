@@ -1,38 +1,30 @@
 import type { Command } from 'commander';
-import { type Report, runText, suiteOf } from '../client/verdict.ts';
+import type { ClientReport } from '../client/report.ts';
+import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
-import { PLAIN } from '../report/write.ts';
-import { checkFormat, type Format, withFormats, written } from './format.ts';
+import type { Suite } from '../report/write.ts';
+import { suiteOf } from '../server/report.ts';
+import type { Report } from '../server/rule.ts';
 import { type Invocation, readOptionFile } from './invocation.ts';
+import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
 /** Adds `report`. */
 export function addReportCommand(program: Command, invocation: Invocation): void {
-  withFormats(program.command('report <file>'))
+  withOutput(program.command('report <file>'))
     .description('Write a verdict that --json printed in another form')
-    .action((file: string, format: Format) => {
-      checkFormat(format);
-      const reports = readReports(file);
-      const formatted = format.json
-        ? JSON.stringify(reports)
-        : written(
-            reports.map((each) => suiteOf(each)),
-            format,
-          );
-      invocation.print(
-        formatted ??
-          runText(
-            reports.map((report) => ({ report, allowed: {} })),
-            PLAIN,
-          ),
-      );
+    .action((file: string, options: OutputOptions) => {
+      const report = readReport(file);
+      using output = openOutput(options, invocation);
+      output.write([report.suite], report.json);
     });
 }
 
-function readReports(file: string): readonly Report[] {
+function readReport(file: string): { json: unknown; suite: Suite } {
+  const text = readOptionFile('The report', file).toString();
   try {
-    return JSON.parse(readOptionFile('The report', file).toString());
-  } catch (error) {
-    if (error instanceof Mistake) throw error;
-    throw new Mistake(`${file} is no report; give what referee client --json printed`);
+    const json = JSON.parse(text);
+    return { json, suite: 'plays' in json ? clientSuite(json as ClientReport) : suiteOf(json as Report) };
+  } catch {
+    throw new Mistake(`${file} is no report; give what referee client --json or referee server --json printed`);
   }
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { Mistake } from '../mistake.ts';
-import { COLOURED, PLAIN, textOf } from '../report/write.ts';
 import { type Judgement, judge, NoServer, type RefereeOptions, RULES, selected } from '../server/referee.ts';
 import { listOf, suiteOf, worstOf } from '../server/report.ts';
 import { LEVELS, type Level, type Report } from '../server/rule.ts';
 import { realPace } from '../server/trial.ts';
-import { checkFormat, type Format, withFormats, written } from './format.ts';
 import { collect, type Invocation } from './invocation.ts';
+import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
 /** The published plans, by the requests of a minute and of a day. */
 const PLANS: Readonly<Record<string, readonly [minute: number, day: number]>> = {
@@ -19,7 +18,7 @@ const REPEAT_MAX = 100;
 const IN_A_HEADER = /^[\x21-\x7e]+$/;
 const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
-interface Options extends Format {
+interface Options extends OutputOptions {
   readonly key?: string;
   readonly limitedKey?: string;
   readonly otherEnvironmentKey?: string;
@@ -36,7 +35,7 @@ interface Options extends Format {
 
 /** Adds `server`. */
 export function addServerCommand(program: Command, invocation: Invocation): void {
-  withFormats(program.command('server [url]'))
+  withOutput(program.command('server [url]'))
     .description('Judge any server that claims the published interface, over HTTP, by its base address')
     .option('--key <key>', 'a key of the server (required)')
     .option('--limited-key <key>', 'a fresh key of the free plan, to be used up; without it limits are not judged')
@@ -51,11 +50,11 @@ export function addServerCommand(program: Command, invocation: Invocation): void
     .option('--repeat <count>', 'judge so many times, and report the worst verdict on each rule', '1')
     .option('--list', 'list the rules, and judge nothing')
     .action(async (address: string | undefined, options: Options) => {
-      checkFormat(options);
+      using output = openOutput(options, invocation);
       const wanted = readSelection(options);
       if (options.list) return invocation.print(options.json ? JSON.stringify(wanted) : listOf(wanted));
       const { report, failure } = await run(readAddress(address), options, invocation);
-      invocation.print(printed(report, options, invocation));
+      output.write([{ ...suiteOf(report), words: WORDS }], report);
       if (failure !== undefined) throw new Mistake(failure);
       if (report.failed > 0) throw new Mistake('', 1);
       // What needs --full is judged with it only.
@@ -101,13 +100,6 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
   } catch (error) {
     throw error instanceof NoServer ? new Mistake(error.message) : error;
   }
-}
-
-function printed(report: Report, options: Options, invocation: Invocation): string {
-  const formatted = options.json ? JSON.stringify(report) : written([suiteOf(report)], options);
-  if (formatted !== undefined) return formatted;
-  const style = invocation.hasColours() ? COLOURED : PLAIN;
-  return textOf(suiteOf(report), { style, words: WORDS });
 }
 
 function planLimits({ plan, list }: Options): readonly number[] | undefined {

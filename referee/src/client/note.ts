@@ -2,12 +2,15 @@ import { hash } from 'node:crypto';
 
 export const DIGEST_CHARACTERS = 22;
 
-/** The requests of a play that are noted. */
+/** The requests of a play that are noted; later ones are played, and not judged. */
 export const NOTES_MAX = 10_000;
 
+/** The time by which a request may be early: timers are not exact, and neither are networks. */
+export const TOLERANCE_MS = 100;
+
 /**
- * The record of a request. The digests tell whether two requests are the same; the Idempotency-Key and the body
- * themselves are never kept. Moments are milliseconds of the monotonic clock, which starts at Unix time.
+ * The record of a request. Digests show whether two requests are the same; no byte of a body is kept. Moments are
+ * milliseconds of the monotonic clock, which starts at Unix time.
  */
 export interface Note {
   readonly at: number;
@@ -15,17 +18,24 @@ export interface Note {
   readonly answeredAt: number;
   readonly method: string;
   /** The path, shortened. */
-  readonly route: string;
-  readonly target: string;
+  readonly path: string;
+  /** Method and path, with `{}` for the segments that name one resource. */
+  readonly kind: string;
+  /** A digest of method, path, query and body. */
+  readonly call: string;
   /** A digest; null without a body. */
   readonly body: string | null;
-  /** A digest; null without the header. */
+  /** A digest; null without a key. */
   readonly idempotencyKey: string | null;
-  /** A digest of the credentials, which a client may renew after a refusal. */
-  readonly credentials: string | null;
-  /** The step that it consumed, as it is written; null for none. */
+  /** True with an If-Match, by which a repetition fails where the first try was carried out. */
+  readonly isConditional: boolean;
+  /** A digest. */
+  readonly credentials: string;
+  /** The connection that it came on, by number. */
+  readonly connection: number;
+  /** The step that it met, as it is written; null for none. */
   readonly step: string | null;
-  /** True if it came while a `limit`, `quota` or `ban` was in force, and so consumed no step. */
+  /** True if it came while a limit, quota or ban was in force, and so spent no step. */
   readonly isEarly: boolean;
   /** Null if no answer was sent. */
   readonly status: number | null;
@@ -33,10 +43,8 @@ export interface Note {
   readonly retryAfter: number | null;
   /** True if all of the answer was sent. */
   readonly isDelivered: boolean;
-  /** True if the operation was carried out. */
+  /** True if the upstream carried it out. */
   readonly isDone: boolean;
-  /** True if it created a resource, which the replay of an earlier outcome does not. */
-  readonly hasCreated: boolean;
 }
 
 export interface CommandEnd {
@@ -48,14 +56,16 @@ export interface CommandEnd {
 /** What was seen of a client under a script. */
 export interface Play {
   readonly script: string;
+  /** The steps that were met, of how many. */
   readonly reached: number;
+  readonly steps: number;
   readonly requests: readonly Note[];
-  /** The command that sent the requests, where it is known. */
+  /** The command that sent the requests; absent for a client that nobody started. */
   readonly command?: CommandEnd;
-  /** Why the play proves nothing about the client. */
+  /** The reason why the play proves nothing about the client. */
   readonly failure?: string;
-  /** Observations about the upstream, which change no verdict. */
-  readonly remarks?: readonly string[];
+  /** Observations that change no verdict. */
+  readonly remarks: readonly string[];
 }
 
 /** The digest by which notes tell requests apart. */
@@ -63,10 +73,12 @@ export function digest(content: string | Buffer): string {
   return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
-/** The digest of an Idempotency-Key; `"k"` and `k` are the same one. */
-export function notedKey(header: string | undefined): string | null {
-  return header === undefined ? null : digest(header.replace(/^"(.*)"$/, '$1'));
-}
+const NUMBER_OR_UUID = /^(\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+const OPAQUE = /^(?=.*\d).{12,}$/;
+const KIND_CHARACTERS_MAX = 100;
 
-/** The time by which a request may be early: timers are not exact, and neither are networks. */
-export const TOLERANCE_MS = 100;
+/** The kind of a request: its method and path, with `{}` for a number, a UUID, or a long segment with a digit. */
+export function kindOf(method: string, path: string): string {
+  const segments = path.split('/').map((each) => (NUMBER_OR_UUID.test(each) || OPAQUE.test(each) ? '{}' : each));
+  return `${method} ${segments.join('/')}`.slice(0, KIND_CHARACTERS_MAX);
+}

@@ -1,95 +1,153 @@
 import { Mistake, quote } from '../mistake.ts';
 import { NOTES_MAX } from './note.ts';
 
-/** As many as the requests that are noted. */
 const STEPS_MAX = NOTES_MAX;
-/** Bound on the text of a script, in characters. */
 const CHARACTERS_MAX = 4_096;
-const SLOW_SECONDS_MAX = 60;
+const DEPTH_MAX = 8;
 const DAY_SECONDS = 86_400;
 
-/** The most seconds that each step may name; 0 for a step that names none. */
-const STEP_SECONDS_MAX = {
-  ok: 0,
-  limit: DAY_SECONDS,
-  'limit-date': DAY_SECONDS,
-  quota: DAY_SECONDS,
-  ban: DAY_SECONDS,
-  unavailable: DAY_SECONDS,
-  unknown: 0,
-  lost: 0,
-  reset: 0,
-  cut: 0,
-  slow: SLOW_SECONDS_MAX,
-  error: 0,
-  revoked: 0,
-  grease: 0,
-} as const;
+/** The number that a step names after its colon. */
+interface Value {
+  readonly letter: 'S' | 'N';
+  readonly min: number;
+  readonly max: number;
+}
+
+const SECONDS: Value = { letter: 'S', min: 1, max: DAY_SECONDS };
+
+/** Every step, with the number that it takes. */
+const STEPS = {
+  ok: undefined,
+  limit: SECONDS,
+  'limit-date': SECONDS,
+  'limit-reset': SECONDS,
+  'limit-bare': undefined,
+  'limit-ms': { letter: 'N', min: 1, max: DAY_SECONDS * 1_000 },
+  quota: SECONDS,
+  ban: SECONDS,
+  unavailable: SECONDS,
+  unknown: undefined,
+  lost: undefined,
+  cut: undefined,
+  reset: undefined,
+  error: undefined,
+  status: { letter: 'N', min: 400, max: 599 },
+  slow: { letter: 'S', min: 1, max: 60 },
+  stall: undefined,
+  revoked: undefined,
+  grease: undefined,
+} as const satisfies Readonly<Record<string, Value | undefined>>;
 
 /** The words that a step of a script may begin with. */
-export type StepName = keyof typeof STEP_SECONDS_MAX;
+export type StepName = keyof typeof STEPS;
+
+/** The requests that a step waits for. */
+export interface Aim {
+  /** Counts from 1. */
+  readonly nth: number;
+  readonly method: string;
+  /** `*` is one segment; undefined for any path. */
+  readonly path: string | undefined;
+}
 
 export interface Step {
   readonly name: StepName;
-  /** 0 for a step that names none. */
-  readonly seconds: number;
+  /** Seconds, milliseconds or a status; 0 for a step that names none. */
+  readonly value: number;
+  readonly aim?: Aim;
 }
 
-const STEP_FORMS: readonly string[] = (Object.keys(STEP_SECONDS_MAX) as StepName[]).map((name) =>
-  STEP_SECONDS_MAX[name] === 0 ? name : `${name}:S`,
-);
+const NAMES = Object.keys(STEPS) as StepName[];
+const FORMS = NAMES.map((name) => (STEPS[name] ? `${name}:${STEPS[name].letter}` : name)).join(', ');
 
-/** Reads a script: one step for each request. Throws `Mistake`, which names the first step that is wrong. */
+/** Reads a script: steps and groups, separated by commas. Throws `Mistake`, which names the step that is wrong. */
 export function parseScript(script: string): Step[] {
-  if (script.trim() === '')
-    throw new Mistake(`The script is empty; separate its steps by commas: ${STEP_FORMS.join(', ')}`);
+  if (script.trim() === '') throw new Mistake(`The script is empty; separate its steps by commas: ${FORMS}`);
   if (script.length > CHARACTERS_MAX) {
     throw new Mistake(`The script has ${script.length} characters; ${CHARACTERS_MAX} at most are possible`);
   }
-  const steps: Step[] = [];
-  for (const [index, written] of script.split(',').entries()) {
-    const place = `Step ${index + 1} of the script, ${quote(written.trim())},`;
-    if (steps.at(-1)?.name === 'revoked')
-      throw new Mistake(`${place} follows revoked, which is for good; write revoked last`);
-    const { step, times } = parseStep(written.trim(), place);
-    if (steps.length + times > STEPS_MAX) throw new Mistake(`The script has more than ${STEPS_MAX} steps`);
-    for (let time = 0; time < times; time += 1) steps.push(step);
-  }
+  const steps = parseItems(script, 1);
+  const early = steps.find(({ name, aim }, place) => name === 'revoked' && !aim && place < steps.length - 1);
+  if (early) throw new Mistake('revoked is for good; write it last, and once');
   return steps;
 }
 
 /** The text of a step. */
-export function stepText({ name, seconds }: Step): string {
-  return seconds === 0 ? name : `${name}:${seconds}`;
+export function stepText({ name, value, aim }: Step): string {
+  const text = value === 0 ? name : `${name}:${value}`;
+  return aim ? `${text}@${aimText(aim)}` : text;
 }
 
-function parseStep(written: string, place: string): { step: Step; times: number } {
-  const [, named = '', seconds, times] = /^([^:*]*)(?::([^*]*))?(?:\*(.*))?$/s.exec(written) ?? [];
-  const name = (Object.keys(STEP_SECONDS_MAX) as StepName[]).find((each) => each === named);
-  if (!name) throw new Mistake(`${place} is none of the steps: ${STEP_FORMS.join(', ')}`);
-  const step = { name, seconds: secondsOf(name, seconds, place) };
-  if (times === undefined) return { step, times: 1 };
-  if (name === 'revoked') throw new Mistake(`${place} is for good; write it once`);
-  const count = wholeNumber(times);
-  if (!(count >= 1 && count <= STEPS_MAX)) {
-    throw new Mistake(
-      `${place} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX} after the *`,
-    );
+function aimText({ nth, method, path }: Aim): string {
+  return `${nth === 1 ? '' : `${nth}.`}${method}${path === undefined ? '' : ` ${path}`}`;
+}
+
+/** The text of a script, the same for scripts with the same steps. Throws `Mistake`. */
+export function canonical(script: string): string {
+  return parseScript(script).map(stepText).join(',');
+}
+
+function parseItems(text: string, depth: number): Step[] {
+  if (depth > DEPTH_MAX) throw new Mistake(`The script has more than ${DEPTH_MAX} groups in each other`);
+  const steps: Step[] = [];
+  for (const item of itemsOf(text)) {
+    const [, inner, times] = /^\((.*)\)(?:\*(\d+))?$/s.exec(item) ?? [];
+    const [found, count] = inner === undefined ? parseStep(item) : [parseItems(inner, depth + 1), countOf(times, item)];
+    if (steps.length + found.length * count > STEPS_MAX) throw new Mistake(`The script has over ${STEPS_MAX} steps`);
+    for (let time = 0; time < count; time += 1) steps.push(...found);
   }
-  return { step, times: count };
+  return steps;
 }
 
-function secondsOf(name: StepName, written: string | undefined, place: string): number {
-  const most = STEP_SECONDS_MAX[name];
-  if (most === 0) {
-    if (written !== undefined) throw new Mistake(`${place} takes no seconds; write ${name}`);
+/** The parts between the commas that are in no group. */
+function itemsOf(text: string): string[] {
+  const items = [''];
+  let depth = 0;
+  for (const character of text) {
+    if (character === '(') depth += 1;
+    if (character === ')') depth -= 1;
+    if (depth < 0) break;
+    if (character === ',' && depth === 0) items.push('');
+    else items.push(items.pop() + character);
+  }
+  if (depth !== 0) throw new Mistake(`The parentheses of the script ${quote(text)} do not match`);
+  return items.map((item) => item.trim());
+}
+
+function parseStep(item: string): [Step[], number] {
+  const [written = '', ...aimed] = item.split('@');
+  const [, named = '', value, times] = /^([^:*]*)(?::([^*]*))?(?:\*(.*))?$/s.exec(written) ?? [];
+  const name = NAMES.find((each) => each === named);
+  if (!name) throw new Mistake(`The step ${quote(item)} is none of these: ${FORMS}`);
+  const aim = aimed.length > 0 ? { aim: parseAim(aimed.join('@'), item) } : {};
+  return [[{ name, value: numberOf(name, value, item), ...aim }], countOf(times, item)];
+}
+
+function parseAim(text: string, item: string): Aim {
+  const [, nth = '1', method, path] = /^(?:([1-9]\d{0,3})\.)?([A-Z]+)(?: (\/\S*))?$/.exec(text) ?? [];
+  if (method === undefined) {
+    throw new Mistake(`The step ${quote(item)} is aimed at ${quote(text)}; write @METHOD, @3.GET or @POST /a/*`);
+  }
+  return { nth: Number(nth), method, path };
+}
+
+function numberOf(name: StepName, written: string | undefined, item: string): number {
+  const wanted: Value | undefined = STEPS[name];
+  if (!wanted) {
+    if (written !== undefined) throw new Mistake(`The step ${quote(item)} takes no number; write ${name}`);
     return 0;
   }
-  const seconds = wholeNumber(written ?? '');
-  if (seconds >= 1 && seconds <= most) return seconds;
-  throw new Mistake(`${place} needs whole seconds from 1 to ${most}, such as ${name}:2`);
+  const value = /^\d{1,8}$/.test(written ?? '') ? Number(written) : Number.NaN;
+  if (value >= wanted.min && value <= wanted.max) return value;
+  const example = `${name}:${Math.max(2, wanted.min)}`;
+  throw new Mistake(
+    `The step ${quote(item)} needs a whole number from ${wanted.min} to ${wanted.max}, such as ${example}`,
+  );
 }
 
-function wholeNumber(text: string): number {
-  return /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+function countOf(times: string | undefined, item: string): number {
+  if (times === undefined) return 1;
+  const count = /^\d{1,5}$/.test(times) ? Number(times) : Number.NaN;
+  if (count >= 1 && count <= STEPS_MAX) return count;
+  throw new Mistake(`${quote(item)} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX}`);
 }

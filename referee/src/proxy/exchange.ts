@@ -2,72 +2,74 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { DIGEST_CHARACTERS, digest, type Note, notedKey } from '../client/note.ts';
-import type { StepName } from '../client/script.ts';
-import { CLOCK } from './clock.ts';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { DIGEST_CHARACTERS, digest, kindOf, type Note } from '../client/note.ts';
+import { type StepName, stepText } from '../client/script.ts';
+import type { ProxyContext } from './context.ts';
+import { type MadeUp, secondsToWait } from './dialect.ts';
+import type { Follower, Turn } from './follower.ts';
 import { greasedJson, holdsObject, unknownHeaders } from './grease.ts';
-import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
-import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './made-up-answers.ts';
-import { type CurrentStep, notedStep, Progress, secondsOf } from './progress.ts';
-import type { Upstream } from './upstream.ts';
+import { credentialsOf, endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, without } from './headers.ts';
 
-const ROUTE_CHARACTERS_MAX = 100;
+const PATH_CHARACTERS_MAX = 100;
 /** A longer JSON text is passed on as it is. */
 const GREASED_BYTES_MAX = 4 * 1024 * 1024;
+/** Longer bodies are compared and passed on without a look into them. */
+const INSPECTED_BYTES_MAX = 1024 * 1024;
 /** Methods whose requests have a body unless their length says otherwise. */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
 const CODINGS = /^accept-encoding$/i;
 const HOST = /^host$/i;
-const MADE_TWICE = 'upstream: made twice what was sent twice with one Idempotency-Key';
+const LENGTH = /^content-length$/i;
+const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  deflate: inflateSync,
+};
 
-/** State that the exchanges of one proxy share. */
-export class ExchangeContext {
-  readonly time = CLOCK;
-  readonly upstream: Upstream;
-  readonly progress: Progress;
-  readonly errorBody: Buffer | undefined;
-  origin = '';
-  /** The media type of the latest JSON that the upstream sent. */
-  jsonType = 'application/json';
-  /** The POSTs that the upstream carried out, by path and Idempotency-Key. */
-  readonly created = new Set<string>();
-  /** Digests of the upstream's answers, by path, body and Idempotency-Key. */
-  readonly answers = new Map<string, string>();
-  readonly remarks = new Set<string>();
-  /** Requests that the upstream did not answer, and the reason of the first. */
-  unanswered = 0;
-  reason: string | undefined;
+/** One caller: the script that it follows, and its requests. */
+export interface Caller {
+  readonly follower: Follower;
+  readonly notes: Note[];
+}
 
-  constructor(upstream: Upstream, { script, errorBody }: { script: string; errorBody?: Buffer | undefined }) {
-    this.upstream = upstream;
-    this.progress = new Progress(script, this.time);
-    this.errorBody = errorBody;
-  }
+interface Answer {
+  readonly status: number;
+  readonly statusMessage?: string;
+  readonly fields: Fields;
+  readonly incoming: IncomingMessage;
 }
 
 /** One request, its step, and how it ended. */
 export class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #context: ExchangeContext;
+  readonly #context: ProxyContext;
+  readonly #connection: number;
   readonly #fields: Fields;
   readonly #at: number;
   /** Aborted when the client has left, or has its answer. */
   readonly #left: AbortSignal;
-  #current: CurrentStep | undefined;
+  /** A digest of the credentials; the same for one caller. */
+  readonly credentials: string;
+  #turn: Turn | undefined;
+  /** The beginning of the body; undefined where it is longer than may be looked at. */
+  #sent: Buffer | undefined = Buffer.alloc(0);
   #bodyDigest: string | null = null;
-  #answer: { status: number; retryAfterField: string | undefined; retryAfter: number | null } | undefined;
+  #answer: { status: number; fields: Fields; retryAfter: number | null } | undefined;
+  #received: Buffer[] = [];
   #answeredAt: number | undefined;
   #isDelivered = false;
   #isDone = false;
-  #hasCreated = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext) {
+  constructor(request: IncomingMessage, response: ServerResponse, context: ProxyContext) {
     this.#request = request;
     this.#response = response;
     this.#context = context;
-    this.#at = context.time.steadyMs();
+    this.#connection = context.connectionNumber(request.socket);
+    this.#at = context.clock.steadyMs();
     this.#fields = fieldsOf(request.rawHeaders);
+    this.credentials = credentialsOf(request.rawHeaders);
     request.on('error', () => {});
     response.on('error', () => {});
     const leaving = new AbortController();
@@ -75,38 +77,46 @@ export class Exchange {
     response.once('close', () => leaving.abort());
   }
 
+  get #path(): string {
+    return pathOf(this.#request.url ?? '').replace(/\?.*$/s, '');
+  }
+
+  get #method(): string {
+    return this.#request.method ?? '';
+  }
+
   note(): Note {
-    const { url = '', method = '' } = this.#request;
-    const credentials = ['authorization', 'cookie'].map((name) => fieldOf(this.#fields, name) ?? '').join('\n');
+    const key = this.#idempotencyKey();
     return {
       at: this.#at,
-      answeredAt: this.#answeredAt ?? this.#context.time.steadyMs(),
-      method,
-      route: url.replace(/\?.*$/s, '').slice(0, ROUTE_CHARACTERS_MAX),
-      target: digest(url),
+      answeredAt: this.#answeredAt ?? this.#context.clock.steadyMs(),
+      method: this.#method,
+      path: this.#path.slice(0, PATH_CHARACTERS_MAX),
+      kind: kindOf(this.#method, this.#path),
+      call: digest(`${this.#method} ${pathOf(this.#request.url ?? '')} ${this.#bodyDigest}`),
       body: this.#bodyDigest,
-      idempotencyKey: this.#idempotencyKey,
-      credentials: digest(credentials),
-      ...notedStep(this.#current),
+      idempotencyKey: key === undefined ? null : digest(key.replace(/^"(.*)"$/, '$1')),
+      isConditional: fieldOf(this.#fields, 'if-match') !== undefined,
+      credentials: this.credentials,
+      connection: this.#connection,
+      step: this.#turn?.isSpent ? stepText(this.#turn.step) : null,
+      isEarly: this.#turn?.isEarly ?? false,
       status: this.#answer?.status ?? null,
       retryAfter: this.#answer?.retryAfter ?? null,
       isDelivered: this.#isDelivered,
       isDone: this.#isDone,
-      hasCreated: this.#hasCreated,
     };
   }
 
-  get #idempotencyKey(): string | null {
-    return notedKey(fieldOf(this.#fields, 'idempotency-key'));
-  }
-
-  /** The path and the Idempotency-Key. */
-  get #place(): string {
-    return `${digest(this.#request.url ?? '')} ${this.#idempotencyKey}`;
-  }
-
-  get #step(): StepName | undefined {
-    return this.#current?.step.name;
+  /** Both messages, as far as they were looked at. */
+  seen() {
+    const { status = 0, fields = [] } = this.#answer ?? {};
+    return {
+      note: this.note(),
+      url: this.#request.url ?? '',
+      request: { fields: this.#fields, body: this.#sent },
+      answer: { status, fields, body: Buffer.concat(this.#received) },
+    };
   }
 
   /** Passes request and answer on, without a step. */
@@ -115,25 +125,49 @@ export class Exchange {
     await this.#ended();
   }
 
-  async play(): Promise<void> {
-    const { progress } = this.#context;
-    this.#current = progress.take();
-    const refusal = this.#current && refusalOf(this.#current.step, progress.held());
-    if (refusal || this.#step === 'reset') await this.#readBody();
-    if (refusal) this.answer(refusal);
+  /** Plays the next step of a script. */
+  async play(follower: Follower): Promise<void> {
+    const { upstream, dialect } = this.#context;
+    const [method, path] = [this.#method, this.#path];
+    const ownPath = path.startsWith(upstream.path) ? path.slice(upstream.path.length) : path;
+    this.#turn = follower.take({ method, path, ownPath, credentials: this.credentials });
+    const made = this.#turn && this.#step !== 'unknown' ? dialect.answerOf(this.#turn) : undefined;
+    if (made || this.#step === 'reset') await this.#readBody();
+    if (made) this.answer(made);
     else if (this.#step === 'reset') this.#close('resetAndDestroy');
-    else await this.#forward();
+    else await this.#forward(follower);
     await this.#ended();
   }
 
-  /** Sends an answer that the upstream did not give, in the media type of its JSON. */
-  answer({ status, code, message, headers = [] }: MadeUp): void {
-    const body = this.#context.errorBody ?? Buffer.from(JSON.stringify({ code, message, status }));
-    const type = ['Content-Type', this.#context.jsonType] as const;
-    const length = ['Content-Length', `${body.length}`] as const;
-    this.#head({ status, fields: [...headers, type, length, ['Cache-Control', 'no-store']] });
+  get #step(): StepName | undefined {
+    return this.#turn?.step.name;
+  }
+
+  /** Sends an answer that the upstream did not give. */
+  answer({ status, fields, body }: MadeUp): void {
+    this.#head({ status, fields });
     this.#stamp();
+    this.#keep(body);
     this.#response.end(body);
+  }
+
+  /** The Idempotency-Key: the first header, or member of a JSON body, that is named so. */
+  #idempotencyKey(): string | undefined {
+    for (const name of this.#context.idempotency) {
+      const value = name.startsWith('$.') ? this.#member(name.slice(2)) : fieldOf(this.#fields, name.toLowerCase());
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  #member(path: string): string | undefined {
+    try {
+      let value: unknown = JSON.parse(`${this.#sent}`);
+      for (const name of path.split('.')) value = (value as Record<string, unknown>)[name];
+      return value === undefined || value === null ? undefined : String(value);
+    } catch {
+      return undefined;
+    }
   }
 
   /**
@@ -141,14 +175,13 @@ export class Exchange {
    * its clock run, before this process runs again.
    */
   #stamp(): void {
-    const { time } = this.#context;
-    this.#answeredAt = time.steadyMs();
-    if (this.#answer) this.#answer.retryAfter = secondsOf(this.#answer.retryAfterField, time);
+    const { clock } = this.#context;
+    this.#answeredAt = clock.steadyMs();
+    if (this.#answer) this.#answer.retryAfter = secondsToWait(this.#answer.status, this.#answer.fields, clock);
   }
 
-  #head({ status, statusMessage, fields }: Omit<UpstreamAnswer, 'chunks'>): void {
-    const retryAfter = status === 429 || status >= 500 ? fieldOf(fields, 'retry-after') : undefined;
-    this.#answer = { status, retryAfterField: retryAfter, retryAfter: null };
+  #head({ status, statusMessage, fields }: Omit<Answer, 'incoming'>): void {
+    this.#answer = { status, fields, retryAfter: null };
     // The rest of the body is not read, so that the connection cannot go on.
     if (!this.#request.complete) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(status, statusMessage, fields.flat());
@@ -166,17 +199,37 @@ export class Exchange {
   }
 
   /** The chunks of the body; its digest is kept. */
-  #body(): AsyncIterable<Buffer> {
-    return digested(this.#request, (body) => {
-      this.#bodyDigest = body;
-    });
+  async *#body(): AsyncGenerator<Buffer, void> {
+    const content = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of this.#request as AsyncIterable<Buffer>) {
+      content.update(chunk);
+      bytes += chunk.length;
+      this.#sent = this.#sent && bytes <= INSPECTED_BYTES_MAX ? Buffer.concat([this.#sent, chunk]) : undefined;
+      yield chunk;
+    }
+    if (bytes === 0) return;
+    const whole = content.digest('base64url').slice(0, DIGEST_CHARACTERS);
+    const changing = this.#changingPart();
+    this.#bodyDigest = changing && this.#sent ? digest(this.#sent.toString('latin1').replaceAll(changing, '')) : whole;
   }
 
-  async #forward(): Promise<void> {
-    const { method = '', url = '' } = this.#request;
-    const outgoing = this.#context.upstream.request(method, pathOf(url), this.#requestFields().flat());
-    this.#response.once('close', () => outgoing.destroy());
-    // Told by `response` or the chunks of the answer.
+  /** The part of a body that may differ between tries of one call: the boundary of a form, or a key in the body. */
+  #changingPart(): string | undefined {
+    const { 'content-type': type = '' } = this.#request.headers;
+    const names = this.#context.idempotency.filter((name) => name.startsWith('$.'));
+    const keys = names.flatMap((name) => this.#member(name.slice(2)) ?? []);
+    return /^multipart\/.*;\s*boundary="?([^";]+)/i.exec(type)?.[1] ?? keys[0];
+  }
+
+  async #forward(follower?: Follower): Promise<void> {
+    const { upstream, closing } = this.#context;
+    const outgoing = upstream.request(this.#method, pathOf(this.#request.url ?? ''), this.#requestFields().flat());
+    const leave = () => outgoing.destroy();
+    this.#left.addEventListener('abort', leave);
+    closing.addEventListener('abort', leave);
+    outgoing.once('close', () => closing.removeEventListener('abort', leave));
+    // `response` or the chunks of the answer fail too.
     outgoing.on('error', () => {});
     outgoing.on('information', ({ statusCode, rawHeaders }) => this.#inform(statusCode, rawHeaders));
     const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
@@ -184,20 +237,24 @@ export class Exchange {
       // The upstream may answer before it has the whole body.
       this.#send(outgoing).catch(() => {});
       const [incoming] = await response;
-      await this.#conclude(incoming);
+      // The upstream is read to its end behind an answer that is lost or cut.
+      if (this.#step === 'lost' || this.#step === 'cut') this.#left.removeEventListener('abort', leave);
+      await this.#conclude(incoming, follower);
     } catch (error) {
       if (this.#response.destroyed || this.#response.closed) return;
       if (this.#answer) this.#close('destroy');
-      else this.#failed(error as NodeJS.ErrnoException);
+      else this.#failed(error as NodeJS.ErrnoException, follower);
     }
   }
 
   /** The upstream did not answer, so that the step was not played. */
-  #failed({ message, code }: NodeJS.ErrnoException): void {
-    this.#giveBack();
+  #failed({ message, code }: NodeJS.ErrnoException, follower: Follower | undefined): void {
+    this.#giveBack(follower);
     this.#context.unanswered += 1;
     this.#context.reason ??= code ?? message;
-    this.answer(NO_ANSWER);
+    this.answer(
+      this.#context.dialect.ownAnswer({ status: 502, code: 'bad_gateway', message: 'The upstream did not answer' }),
+    );
   }
 
   async #send(outgoing: ClientRequest): Promise<void> {
@@ -205,17 +262,21 @@ export class Exchange {
     for await (const chunk of this.#body()) {
       if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), closed]);
     }
+    const trailers = fieldsOf(this.#request.rawTrailers);
+    if (trailers.length > 0) outgoing.addTrailers(Object.fromEntries(trailers));
     outgoing.end();
   }
 
   #requestFields(): Fields {
-    const { headers, method = '' } = this.#request;
-    const own: [string, string][] = [['Host', this.#context.upstream.host]];
+    const { headers } = this.#request;
+    const { upstream, headers: given } = this.#context;
+    const own: [string, string][] = [['Host', upstream.host]];
     if (headers['transfer-encoding'] !== undefined) own.push(['Transfer-Encoding', 'chunked']);
-    else if (headers['content-length'] === undefined && WITH_BODY.has(method)) own.push(['Content-Length', '0']);
-    const passed = without(endToEnd(this.#fields), HOST);
-    if (this.#step !== 'grease') return [...own, ...passed];
-    return [...own, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
+    else if (headers['content-length'] === undefined && WITH_BODY.has(this.#method)) own.push(['Content-Length', '0']);
+    const names = given.map(([name]) => name.toLowerCase());
+    const passed = without(endToEnd(this.#fields), HOST).filter(([name]) => !names.includes(name.toLowerCase()));
+    if (this.#step !== 'grease') return [...own, ...given, ...passed];
+    return [...own, ...given, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
   }
 
   #inform(status: number, rawHeaders: readonly string[]): void {
@@ -231,33 +292,68 @@ export class Exchange {
   }
 
   /** Ends the exchange with the upstream's answer, by the step. */
-  async #conclude(incoming: IncomingMessage): Promise<void> {
+  async #conclude(incoming: IncomingMessage, follower: Follower | undefined): Promise<void> {
     const { statusCode: status = 0, statusMessage = '', rawHeaders } = incoming;
-    const { upstream, origin } = this.#context;
-    const fields = moved(endToEnd(fieldsOf(rawHeaders)), upstream.origin, origin);
+    const { dialect, mover } = this.#context;
+    const fields = mover.fields(endToEnd(fieldsOf(rawHeaders)));
     const contentType = fieldOf(fields, 'content-type');
-    if (isJson(contentType)) this.#context.jsonType = contentType;
+    dialect.learn(fields, isJson(contentType) ? contentType : undefined);
     this.#isDone = status < 400;
-    if (this.#request.method === 'POST' && status < 300) this.#recordCreate();
-    const answer = { status, statusMessage, fields, chunks: this.#recorded(incoming, status) };
-    if (this.#step === 'lost' || this.#step === 'unknown') await this.#withhold(answer);
+    const answer = { status, statusMessage, fields, incoming };
+    const made = this.#step === 'unknown' && this.#turn ? dialect.answerOf(this.#turn) : undefined;
+    if (made) {
+      this.answer(made);
+      await drain(incoming);
+    } else if (this.#step === 'lost') this.#lose(incoming);
     else if (this.#step === 'cut') await this.#cut(answer);
-    else if (this.#step === 'grease' && this.#isGreasable(answer)) await this.#grease(answer);
-    else await this.#deliver(answer);
+    else if (this.#step === 'stall') await this.#stall(answer);
+    else if (this.#step === 'grease' && this.#isGreasable(answer)) await this.#grease(answer, follower);
+    else {
+      // An answer that cannot be greased spends no step.
+      if (this.#step === 'grease') this.#giveBack(follower);
+      await this.#deliver(answer);
+    }
   }
 
-  async #deliver(answer: UpstreamAnswer): Promise<void> {
-    const { fields, chunks } = answer;
-    const { step } = this.#current ?? {};
-    if (step?.name === 'slow') await wait(step.seconds * 1_000, undefined, { signal: this.#left }).catch(() => {});
+  async #deliver(answer: Answer): Promise<void> {
+    const { step } = this.#turn ?? {};
+    if (step?.name === 'slow') await wait(step.value * 1_000, undefined, { signal: this.#left }).catch(() => {});
     if (this.#response.closed) return;
-    // An answer that cannot be greased consumes no step.
-    if (this.#step === 'grease') this.#giveBack();
+    const { incoming, fields } = answer;
+    const length = Number(fieldOf(fields, 'content-length') ?? Number.NaN);
+    const hasBody = this.#method !== 'HEAD' && answer.status !== 304;
+    if (hasBody && isJson(fieldOf(fields, 'content-type')) && length <= INSPECTED_BYTES_MAX) {
+      await this.#deliverJson(answer);
+      return;
+    }
     this.#head(answer);
-    for await (const chunk of chunks) await this.#write(chunk);
+    this.#response.flushHeaders();
+    for await (const chunk of incoming as AsyncIterable<Buffer>) await this.#write(chunk);
+    const trailers = fieldsOf(incoming.rawTrailers);
+    if (trailers.length > 0) this.#response.addTrailers(Object.fromEntries(trailers));
     // The last byte of a length is in the last chunk; without one the end is a separate write.
-    if (this.#answeredAt === undefined || fieldOf(fields, 'content-length') === undefined) this.#stamp();
+    if (this.#answeredAt === undefined || Number.isNaN(length)) this.#stamp();
     this.#response.end();
+  }
+
+  /** Delivers a JSON body of a known length, with the upstream's addresses moved. */
+  async #deliverJson({ incoming, fields, ...answer }: Answer): Promise<void> {
+    const read = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>));
+    const { mover } = this.#context;
+    const coding = (fieldOf(fields, 'content-encoding') ?? 'identity').toLowerCase();
+    if (coding !== 'identity') this.#countUnmoved(read, coding);
+    const body = coding === 'identity' && mover.isIn(`${read}`) ? Buffer.from(mover.text(`${read}`)) : read;
+    const length: Fields = [['Content-Length', `${body.length}`]];
+    const own = body === read ? fields : [...without(fields, LENGTH), ...length];
+    this.answer({ ...answer, fields: own, body });
+  }
+
+  #countUnmoved(body: Buffer, coding: string): void {
+    try {
+      if (this.#context.mover.isIn(`${DECODERS[coding]?.(body) ?? ''}`)) this.#context.unmoved += 1;
+    } catch {
+      // A body that cannot be decoded is the client's to judge.
+    }
   }
 
   #close(how: 'destroy' | 'destroySoon' | 'resetAndDestroy'): void {
@@ -265,62 +361,72 @@ export class Exchange {
     this.#request.socket[how]();
   }
 
-  #giveBack(): void {
-    if (this.#current) this.#context.progress.giveBack(this.#current);
-    this.#current = undefined;
+  #giveBack(follower: Follower | undefined): void {
+    if (this.#turn) follower?.giveBack(this.#turn);
+    this.#turn = undefined;
   }
 
-  async #withhold({ chunks }: UpstreamAnswer): Promise<void> {
-    await drain(chunks);
-    if (this.#step === 'unknown') this.answer(UNKNOWN);
-    else this.#close('destroy');
+  /** Closes the connection without an answer, and reads the upstream to its end. */
+  #lose(incoming: IncomingMessage): void {
+    this.#close('destroy');
+    drain(incoming).catch(() => {});
   }
 
-  /** Sends half of the body, or of its first chunk where its length is unknown. */
-  async #cut(answer: UpstreamAnswer): Promise<void> {
-    const length = fieldOf(answer.fields, 'content-length');
-    let left: number | undefined;
-    for await (const chunk of answer.chunks) {
-      left ??= Math.floor(Number(length ?? chunk.length) / 2);
-      if (left === 0) continue;
-      if (!this.#answer) this.#head(answer);
-      const part = chunk.subarray(0, left);
-      left -= part.length;
-      await this.#write(part);
+  /** Sends half of the first piece of a body, as soon as it is there. */
+  async #cut(answer: Answer): Promise<void> {
+    const chunks = answer.incoming[Symbol.asyncIterator]() as AsyncIterableIterator<Buffer>;
+    const { value } = await chunks.next();
+    const half = (value ?? Buffer.alloc(0)).subarray(0, Math.floor((value?.length ?? 0) / 2));
+    if (half.length > 0) {
+      this.#head(answer);
+      await this.#write(half);
     }
     this.#close('destroySoon');
+    drain(chunks).catch(() => {});
   }
 
-  #isGreasable({ status, fields }: UpstreamAnswer): boolean {
+  /** Sends the head, and nothing more until the client leaves. */
+  async #stall(answer: Answer): Promise<void> {
+    this.#head(answer);
+    if (this.#method !== 'HEAD' && fieldOf(answer.fields, 'content-length') !== '0') this.#response.flushHeaders();
+    if (!this.#left.aborted) await once(this.#left, 'abort');
+    this.#stamp();
+  }
+
+  #isGreasable({ status, fields }: Answer): boolean {
     const coding = fieldOf(fields, 'content-encoding') ?? 'identity';
-    const isWhole = status >= 200 && status < 300 && status !== 206 && this.#request.method !== 'HEAD';
+    const isWhole = status >= 200 && status < 300 && status !== 206 && this.#method !== 'HEAD';
     return isWhole && coding === 'identity' && isJson(fieldOf(fields, 'content-type'));
   }
 
-  async #grease(answer: UpstreamAnswer): Promise<void> {
-    const { fields, chunks } = answer;
+  async #grease(answer: Answer, follower: Follower | undefined): Promise<void> {
+    const { fields, incoming } = answer;
     const read: Buffer[] = [];
     let bytes = 0;
-    let isWhole = false;
-    while (bytes <= GREASED_BYTES_MAX && !isWhole) {
-      const { value, done } = await chunks.next();
-      if (value) read.push(value);
-      bytes += value?.length ?? 0;
-      isWhole = done === true;
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      read.push(chunk);
+      bytes += chunk.length;
     }
-    const text = isWhole ? Buffer.concat(read).toString('utf8') : '';
-    if (!this.#current || !holdsObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
-    const seed = `${this.#context.progress.script} ${this.#current.place}`;
-    const body = Buffer.from(greasedJson(text, seed));
+    const text = Buffer.concat(read).toString('utf8');
+    if (!this.#turn || bytes > GREASED_BYTES_MAX || !holdsObject(text)) {
+      this.#giveBack(follower);
+      this.answer({ ...answer, body: Buffer.concat(read) });
+      return;
+    }
+    const seed = `${this.#context.seed} ${follower?.script} ${this.#turn.place}`;
+    const body = Buffer.from(greasedJson(this.#context.mover.text(text), seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
-    this.#head({ ...answer, fields: [...forOtherBody(fields), ...own] });
-    this.#stamp();
-    this.#response.end(body);
+    this.answer({ ...answer, fields: [...forOtherBody(fields), ...own], body });
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#context.isRecorded) this.#received.push(chunk);
   }
 
   async #write(chunk: Buffer): Promise<void> {
     if (this.#response.destroyed) return;
     this.#stamp();
+    this.#keep(chunk);
     if (!this.#response.write(chunk)) await this.#until('drain');
   }
 
@@ -328,67 +434,15 @@ export class Exchange {
   async #until(event: 'drain' | 'finish'): Promise<void> {
     await once(this.#response, event, { signal: this.#left }).catch(() => {});
   }
-
-  /** The chunks of the upstream's answer. At their end the answer to a POST is recorded, as a digest. */
-  #recorded(incoming: IncomingMessage, status: number): AsyncGenerator<Buffer, undefined> {
-    return digested(incoming, (body) => {
-      if (this.#request.method === 'POST' && status < 300) this.#recordAnswer(`${body}`);
-    });
-  }
-
-  /** A POST that is repeated with its Idempotency-Key is taken for one create, whatever the upstream made of it. */
-  #recordCreate(): void {
-    const { created } = this.#context;
-    this.#hasCreated = this.#idempotencyKey === null || !created.has(this.#place);
-    created.add(this.#place);
-  }
-
-  #recordAnswer(answer: string): void {
-    const { answers, remarks } = this.#context;
-    if (this.#idempotencyKey === null) return;
-    const sent = `${this.#place} ${this.#bodyDigest}`;
-    const earlier = answers.get(sent) ?? answer;
-    if (earlier !== answer) remarks.add(MADE_TWICE);
-    answers.set(sent, earlier);
-  }
 }
 
-interface UpstreamAnswer {
-  readonly status: number;
-  readonly statusMessage?: string;
-  readonly fields: Fields;
-  readonly chunks: AsyncGenerator<Buffer, undefined>;
-}
-
-/** The chunks of a message. At their end its digest is told, null without a body. */
-async function* digested(
-  message: IncomingMessage,
-  tell: (digest: string | null) => void,
-): AsyncGenerator<Buffer, undefined> {
-  const content = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    content.update(chunk);
-    bytes += chunk.length;
-    yield chunk;
-  }
-  tell(bytes > 0 ? content.digest('base64url').slice(0, DIGEST_CHARACTERS) : null);
-  return undefined;
-}
-
-async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
+async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of chunks) {
     // The upstream does its work to the end.
   }
 }
 
-async function* joined(read: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
-  yield* read;
-  yield* rest;
-  return undefined;
-}
-
-/** The path of a target, which may be an absolute address (RFC 9112, section 3.2.2). */
+/** The path and query of a target, which may be an absolute address (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?]*/i, '') || '/';
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endToEnd, forOtherBody, isJson, moved } from './headers.ts';
+import { endToEnd, forOtherBody, isJson, Mover } from './headers.ts';
 
 test('a proxy keeps to itself what belongs to its connection, and nothing else', () => {
-  const own = 'Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade Proxy-Authenticate Proxy-Connection X-Named';
+  const own = 'Connection Keep-Alive TE Transfer-Encoding Upgrade Proxy-Authenticate Proxy-Connection X-Named';
   const fields = own.split(' ').map((name) => [name, name === 'Connection' ? 'close, x-named' : 'x'] as const);
   const passed = [
     ['Via', 'x'],
@@ -22,21 +22,37 @@ test('another body has nothing that is true of the first one alone', () => {
   assert.deepEqual(forOtherBody([...fields, ['Content-Type', 'x']]), [['Content-Type', 'x']]);
 });
 
-test('absolute addresses of the upstream are moved in Location, Content-Location, Link, with query and fragment', () => {
+test('absolute addresses of the upstream are moved where headers have addresses, and cookies stay on the proxy', () => {
   const from = 'http://127.0.0.1:3000';
-  const addresses: readonly (readonly [name: string, value: string, expected: string])[] = [
-    ['Location', `${from}/a?b=c#d`, 'http://to/a?b=c#d'],
-    ['Content-Location', `${from}/a`, 'http://to/a'],
+  const mover = new Mover(from, 'http://to:1');
+  for (const [name, value, expected] of [
+    ['Location', `${from}/a?b=c#d`, 'http://to:1/a?b=c#d'],
+    ['Content-Location', `${from}/a`, 'http://to:1/a'],
+    ['Location', '//127.0.0.1:3000/a', '//to:1/a'],
     ['Location', '/a', '/a'],
     ['X-Location', `${from}/a`, `${from}/a`],
-    ['Link', `</a>; rel="a", <${from}/b>; rel="b"`, '</a>; rel="a", <http://to/b>; rel="b"'],
+    ['Link', `</a>; rel="a", <${from}/b>; rel="b"`, '</a>; rel="a", <http://to:1/b>; rel="b"'],
+    ['Refresh', `5; url=${from}/a`, '5; url=http://to:1/a'],
+    ['Set-Cookie', 'a=1; Domain=127.0.0.1; Path=/', 'a=1; Path=/'],
+    ['Set-Cookie', 'a=1; Domain=other.example', 'a=1; Domain=other.example'],
     ['Location', 'http://127.0.0.1:3001/a', 'http://127.0.0.1:3001/a'],
-  ];
-  const fields = addresses.map(([name, value]) => [name, value] as const);
-  assert.deepEqual(
-    moved(fields, from, 'http://to'),
-    addresses.map(([name, , expected]) => [name, expected]),
-  );
+  ] as const) {
+    assert.deepEqual(mover.fields([[name, value]]), [[name, expected]]);
+  }
+});
+
+test('in a text the exact origin is moved, with escaped slashes too, and no other host or port', () => {
+  const mover = new Mover('http://a.example:80', 'http://to:1');
+  for (const [text, moved] of [
+    ['{"next":"http://a.example/b"}', '{"next":"http://to:1/b"}'],
+    [String.raw`{"next":"http:\/\/a.example\/b"}`, String.raw`{"next":"http:\/\/to:1\/b"}`],
+    ['"http://a.example"', '"http://to:1"'],
+    ['"http://a.example.org/b"', '"http://a.example.org/b"'],
+    ['"http://a.example:8080/b"', '"http://a.example:8080/b"'],
+    ['"https://a.example/b"', '"https://a.example/b"'],
+  ] as const) {
+    assert.equal(mover.text(text), moved);
+  }
 });
 
 for (const [mediaType, isOne] of [

@@ -1,8 +1,12 @@
+import { digest } from '../client/note.ts';
+
 /** Fields of one connection (RFC 9110, section 7.6.1), besides those that `Connection` names. */
-const HOP_BY_HOP = /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i;
+const HOP_BY_HOP = /^(connection|keep-alive|te|transfer-encoding|upgrade|proxy-.*)$/i;
 /** Fields that are true of the upstream's own body only. */
 const OF_THE_BODY = /^(etag|last-modified|content-length|content-md5|(content-|repr-)?digest|signature(-input)?)$/i;
 const ADDRESS = /^(content-)?location$/i;
+const CREDENTIALS = /^(authorization|cookie|(.*-)?(api-?key|key|token|secret|auth))$/i;
+const NO_CREDENTIALS = /^(.*idempotency-key|sec-.*)$/i;
 
 export type Fields = readonly (readonly [name: string, value: string])[];
 
@@ -18,6 +22,20 @@ export function fieldsOf(rawHeaders: readonly string[]): Fields {
 /** The first value of a field, by its lower-case name. */
 export function fieldOf(fields: Fields, name: string): string | undefined {
   return fields.find(([each]) => each.toLowerCase() === name)?.[1];
+}
+
+/** True for the name of a field that shows who a caller is. */
+export function isCredential(name: string): boolean {
+  return CREDENTIALS.test(name) && !NO_CREDENTIALS.test(name);
+}
+
+/** A digest of who a caller is, the same for its requests. */
+export function credentialsOf(rawHeaders: readonly string[]): string {
+  return digest(
+    fieldsOf(rawHeaders)
+      .filter(([name]) => isCredential(name))
+      .join('\n'),
+  );
 }
 
 /** The fields that a proxy passes on. */
@@ -38,18 +56,54 @@ export function forOtherBody(fields: Fields): Fields {
   return without(fields, OF_THE_BODY);
 }
 
-/** The fields with absolute addresses of one origin moved to another. */
-export function moved(fields: Fields, from: string, to: string): Fields {
-  const move = (address: string) => movedAddress(address, from, to);
-  return fields.map(([name, value]) => {
-    if (/^link$/i.test(name)) return [name, value.replaceAll(/<([^<>]*)>/g, (_, target) => `<${move(target)}>`)];
-    return [name, ADDRESS.test(name) ? move(value) : value];
-  });
-}
+/** Moves the addresses of an upstream to the proxy before it. */
+export class Mover {
+  readonly #from: URL;
+  readonly #to: string;
+  readonly #inText: RegExp;
 
-function movedAddress(address: string, from: string, to: string): string {
-  const url = URL.parse(address.trim());
-  return url?.origin === from ? `${to}${url.pathname}${url.search}${url.hash}` : address;
+  constructor(from: string, to: string) {
+    this.#from = new URL(from);
+    this.#to = to;
+    const [scheme = '', host = ''] = this.#from.origin.split('://');
+    const escaped = (text: string) => text.replaceAll(/[^\w]/g, '\\$&');
+    // JSON may escape slashes. The exact origin ends where no host and no port goes on.
+    this.#inText = new RegExp(`${escaped(scheme)}:(\\\\?/)\\1${escaped(host)}(?![\\w.:-])`, 'gi');
+  }
+
+  /** The fields with addresses in `Location`, `Content-Location`, `Link` and `Refresh`, and cookie domains, moved. */
+  fields(fields: Fields): Fields {
+    return fields.map(([name, value]) => {
+      if (/^link$/i.test(name)) return [name, value.replaceAll(/<([^<>]*)>/g, (_, to) => `<${this.#address(to)}>`)];
+      if (/^refresh$/i.test(name)) return [name, value.replace(/(url=)(.*)/i, (_, url, to) => url + this.#address(to))];
+      if (/^set-cookie$/i.test(name)) return [name, this.#cookie(value)];
+      return [name, ADDRESS.test(name) ? this.#address(value) : value];
+    });
+  }
+
+  /** A text with the exact origin moved. */
+  text(text: string): string {
+    return text.replaceAll(this.#inText, (_, slash) => this.#to.replaceAll('/', slash));
+  }
+
+  /** True if a text has the exact origin. */
+  isIn(text: string): boolean {
+    return text.search(this.#inText) >= 0;
+  }
+
+  #address(address: string): string {
+    const isWithoutScheme = address.trim().startsWith('//');
+    const url = URL.parse(address.trim(), isWithoutScheme ? this.#from.origin : undefined);
+    if (url?.origin !== this.#from.origin) return address;
+    const moved = `${this.#to}${url.pathname}${url.search}${url.hash}`;
+    return isWithoutScheme ? moved.replace(/^https?:/, '') : moved;
+  }
+
+  #cookie(cookie: string): string {
+    return cookie.replace(/;\s*domain=\.?([^;]*)/i, (attribute, domain: string) =>
+      domain.trim().toLowerCase() === this.#from.hostname ? '' : attribute,
+    );
+  }
 }
 
 /** True if a media type is JSON, or of its family (RFC 6839, section 3.1). */

@@ -1,70 +1,128 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { NOTES_MAX, type Note, type Play } from '../client/note.ts';
-import { Exchange, ExchangeContext } from './exchange.ts';
-import { NO_UPGRADE } from './made-up-answers.ts';
+import { CLOCK } from './clock.ts';
+import { type ContextOptions, ProxyContext } from './context.ts';
+import { type Caller, Exchange } from './exchange.ts';
+import { Follower, type Scope } from './follower.ts';
 import { type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';
+const CALLERS_MAX = 1_000;
+const ENTRIES_MAX = 10_000;
+const ALONE = 'all';
 
-export interface ProxyOptions extends UpstreamOptions {
+export interface ProxyOptions extends UpstreamOptions, ContextOptions {
   readonly script: string;
-  /** The body of answers that steps make up, in place of ours. */
-  readonly errorBody?: Buffer | undefined;
+  readonly scope?: Scope;
+  /** Each caller, by its credentials, follows the script by itself. */
+  readonly hasCallers?: boolean;
+  readonly host?: string;
+  readonly port?: number;
+  /** The certificate and key, in PEM, by which clients are spoken to over TLS. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Answers requests for a path of the proxy's own; returns false for other paths. */
+  readonly serve?: (request: IncomingMessage, response: ServerResponse, callers: () => Callers) => boolean;
 }
+
+/** The plays of callers so far, by the digest of their credentials. */
+export type Callers = ReadonlyMap<string, Play>;
 
 /** A proxy that plays a script. */
 export type OpenProxy = Awaited<ReturnType<typeof openProxy>>;
 
-/** Starts a reverse proxy that plays a script before an API, on loopback only. Throws `Mistake`. */
+/** Starts a reverse proxy that plays a script before an API, on loopback unless told otherwise. Throws `Mistake`. */
 export async function openProxy(options: ProxyOptions) {
-  const context = new ExchangeContext(await upstreamAt(options), options);
-  const requests: Note[] = [];
+  const { script, scope = 'key', hasCallers = false, host = LOOPBACK, port = 0, tls } = options;
+  const upstream = await upstreamAt(options);
+  const following = { clock: CLOCK, scope };
+  const callers = new Map<string, Caller>([[ALONE, { follower: new Follower(script, following), notes: [] }]]);
+  if (hasCallers) callers.clear();
+  const closing = new AbortController();
+  const entries: ReturnType<Exchange['seen']>[] = [];
   const underWay = new Set<Promise<void>>();
+  let context: ProxyContext;
+
+  const callerOf = (credentials: string): Caller | undefined => {
+    const id = hasCallers ? credentials : ALONE;
+    if (!callers.has(id) && callers.size < CALLERS_MAX) {
+      callers.set(id, { follower: new Follower(script, following), notes: [] });
+    }
+    return callers.get(id);
+  };
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     response.sendDate = false;
+    if (options.serve?.(request, response, playsOf)) return;
     const exchange = new Exchange(request, response, context);
-    if (request.headers.upgrade !== undefined) return exchange.answer(NO_UPGRADE);
-    const isPlayed = !isPreflight(request);
+    if (request.headers.upgrade !== undefined) return exchange.answer(context.dialect.ownAnswer(NO_UPGRADE));
+    const caller = isPreflight(request) ? undefined : callerOf(exchange.credentials);
     // In the order of arrival; the note is complete when the exchange has ended.
-    const place = isPlayed && requests.length < NOTES_MAX ? requests.push(exchange.note()) - 1 : undefined;
-    const served = (isPlayed ? exchange.play() : exchange.pass()).finally(() => {
-      if (place !== undefined) requests[place] = exchange.note();
+    const { notes = [] } = caller ?? {};
+    const place = caller && notes.length < NOTES_MAX ? notes.push(exchange.note()) - 1 : undefined;
+    const served = (caller ? exchange.play(caller.follower) : exchange.pass()).finally(() => {
+      if (place !== undefined) notes[place] = exchange.note();
+      if (options.isRecorded && entries.length < ENTRIES_MAX) entries.push(exchange.seen());
       underWay.delete(served);
     });
     underWay.add(served);
   };
-  const server = createServer({ joinDuplicateHeaders: true }, serve).on('checkContinue', serve);
-  server.listen(0, LOOPBACK);
+  const playsOf = () =>
+    new Map([...callers].map(([id, { follower, notes }]) => [id, playOf(context, follower, notes)]));
+
+  const listener = { joinDuplicateHeaders: true };
+  const server = tls ? createTlsServer({ ...listener, ...tls }, serve) : createServer(listener, serve);
+  server.on('checkContinue', serve).listen(port, host);
   await once(server, 'listening');
-  context.origin = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`;
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  const named = family === 'IPv6' ? `[${address}]` : address;
+  const origin = `${tls ? 'https' : 'http'}://${named.replace(/^(0\.0\.0\.0|\[::\])$/, LOOPBACK)}:${bound}`;
+  context = new ProxyContext(upstream, { ...options, origin, closing: closing.signal });
+
   const close = async () => {
+    closing.abort();
     server.close();
     server.closeAllConnections();
     await Promise.allSettled(underWay);
   };
   return {
     /** Its origin with the upstream's path. */
-    url: context.origin + context.upstream.path,
-    /** Closes every connection, and returns what was kept. No byte of a body is. */
-    async end() {
+    url: origin + upstream.path,
+    /** Closes every connection, and returns the play of each caller, by its credentials. */
+    async endAll(): Promise<Callers> {
       await close();
-      return play(context, requests);
+      return playsOf();
     },
+    /** Closes every connection, and returns the play of all requests together. */
+    async end(): Promise<Play> {
+      await close();
+      const play = playsOf().get(ALONE);
+      if (!play) throw new Error('The proxy has callers');
+      return play;
+    },
+    /** Every exchange, where they are recorded. */
+    entries: entries as readonly ReturnType<Exchange['seen']>[],
     [Symbol.asyncDispose]: close,
   };
 }
+
+const NO_UPGRADE = { status: 501, code: 'not_implemented', message: 'No connection is upgraded here' };
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-function play(context: ExchangeContext, requests: readonly Note[]): Play {
-  const { progress, upstream, remarks, unanswered, reason } = context;
-  const { script, position } = progress;
-  const kept = { script, reached: position.reached, requests, remarks: [...remarks] };
-  if (unanswered === 0) return kept;
+function playOf(context: ProxyContext, { script, reached, steps }: Follower, notes: readonly Note[]): Play {
+  const { upstream, unanswered, reason = '', unmoved } = context;
+  const remarks = unmoved === 0 ? [] : [`${answers(unmoved)} had an address of the upstream that could not be moved`];
+  const play = { script, reached, steps: steps.length, requests: [...notes], remarks };
+  if (unanswered === 0) return play;
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
-  return { ...kept, failure: `The upstream ${upstream.origin} did not answer ${count} under ${script} (${reason})` };
+  const advice = /CERT|ISSUER|SIGNATURE|CHAIN|CRL/.test(reason) ? '; --ca FILE names an authority of your own' : '';
+  return { ...play, failure: `The upstream ${upstream.origin} did not answer ${count} (${reason})${advice}` };
+}
+
+function answers(count: number): string {
+  return count === 1 ? 'One answer' : `${count} answers`;
 }

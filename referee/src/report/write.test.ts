@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COLOURED, junitOf, printable, type Suite, tapOf, textOf } from './write.ts';
+import { htmlOf } from './html.ts';
+import { annotationsOf, COLOURED, junitOf, markdownOf, printable, type Suite, tapOf, textOf } from './write.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',
@@ -47,7 +48,7 @@ test('text has a line for each group, failures of one cause together, and the re
   );
   const words = { passed: 'kept', failed: 'broken', error: 'untried', skipped: 'not met' };
   assert.match(
-    textOf(SUITE, { words }),
+    textOf({ ...SUITE, words }),
     /\n {2}BROKEN list\.all, .*\n1 kept, 2 broken, 1 untried, 1 not met of 5 rules$/s,
   );
 });
@@ -145,4 +146,59 @@ test('TAP numbers all verdicts, and says why', () => {
 
 test('nothing that controls a terminal is printable', () => {
   assert.equal(printable('a\x1b[31m\x07\x9b\u2028\u202e\u200d\ud800é🐕'), 'a [31m      é🐕');
+});
+
+test('a table stands in place of groups, subjects with the same rules together, each failure with its fix', () => {
+  const about = { sentence: 'It waits.', details: [] };
+  const suite: Suite = {
+    name: 'a client',
+    verdicts: [
+      { ...about, id: 'waits', subject: 'GET /a', verdict: 'failed', message: 'came early', fix: 'wait' },
+      ...['stops', 'once'].flatMap((id) =>
+        ['GET /a', 'GET /b'].map((subject) => ({
+          ...about,
+          id,
+          subject,
+          verdict: 'skipped' as const,
+          message: 'no way',
+        })),
+      ),
+    ],
+    words: { passed: 'kept', failed: 'broken', error: 'in error', skipped: 'never tested' },
+    table: {
+      columns: ['', 'waits'],
+      rows: [
+        ['GET /a', 'broken'],
+        ['GET /bb', '–'],
+      ],
+    },
+    notes: ['a note'],
+    summary: 'Exit 1.',
+  };
+  assert.equal(
+    textOf(suite),
+    [
+      'a client',
+      '',
+      '           waits',
+      '  GET /a   broken',
+      '  GET /bb  –',
+      '',
+      '  BROKEN waits for GET /a',
+      '    It waits.',
+      '    came early',
+      '    fix: wait',
+      '',
+      '  never tested: stops, once for GET /a, GET /b',
+      '    no way',
+      '',
+      '  a note',
+      '',
+      'Exit 1.',
+    ].join('\n'),
+  );
+  assert.equal(annotationsOf([suite]), '::error title=waits for GET /a::came early%0Afix: wait');
+  assert.match(markdownOf(suite), /^### a client\n\n\| {2}\| waits \|\n\| --- \| --- \|\n\| GET \/a \| broken \|\n/);
+  assert.match(htmlOf([suite]), /<article><h2 class="failed">waits for GET \/a<\/h2>/);
+  assert.doesNotMatch(htmlOf([{ ...suite, name: '<script>' }]), /<script/);
 });

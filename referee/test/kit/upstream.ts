@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
-import { type Report, reportOf } from '../../src/client/verdict.ts';
+import { UNKNOWN_CLIENT } from '../../src/client/learned.ts';
+import type { Play } from '../../src/client/note.ts';
+import { judge, RULE_NAMES, USUAL_CUSTOMS } from '../../src/client/rules.ts';
 import { openProxy, type ProxyOptions } from '../../src/proxy/proxy.ts';
 
 export interface Standing extends AsyncDisposable {
@@ -29,17 +31,26 @@ export const json = (response: ServerResponse, body: unknown, status = 200, head
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 /** Plays a script before an API while a client works. */
-export async function played(options: ProxyOptions, work: (url: string) => Promise<unknown>): Promise<Report> {
+export async function played(options: ProxyOptions, work: (url: string) => Promise<unknown>): Promise<Play> {
   await using proxy = await openProxy(options);
   await work(proxy.url);
-  return reportOf(await proxy.end());
+  return proxy.end();
 }
 
 /** The step of each request, its status, and whether its answer was delivered. */
-export const steps = ({ requests }: Report) =>
+export const steps = ({ requests }: Play) =>
   requests.map(({ step, status, isDelivered }) => `${step} ${status} ${isDelivered}`);
 
 /** A request with these lines between the request line and the empty line. */
 export function headOf(line: string, ...headers: readonly string[]): string {
   return `${[line, 'Host: pets.example', ...headers].join('\r\n')}\r\n\r\n`;
+}
+
+/** The rules that a play put to the test, each with its verdict, but for those that every failure tests. */
+export function verdicts(play: Play): string {
+  const { tested, findings } = judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
+  return RULE_NAMES.filter((rule) => !/^(recovers|gives-up|backs-off|tells)$/.test(rule))
+    .filter((rule) => [...tested].some((cell) => cell.startsWith(`${rule} `)))
+    .map((rule) => `${rule} ${findings.some((each) => each.rule === rule) ? 'broken' : 'kept'}`)
+    .join(', ');
 }

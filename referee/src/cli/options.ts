@@ -1,0 +1,150 @@
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readExpected } from '../client/expected.ts';
+import type { Asked } from '../client/report.ts';
+import { RULE_NAMES, type RuleName, USUAL_CUSTOMS } from '../client/rules.ts';
+import { Mistake } from '../mistake.ts';
+import type { Scope } from '../proxy/follower.ts';
+import type { ProxyOptions } from '../proxy/proxy.ts';
+import { collect, readOptionFile } from './invocation.ts';
+
+const FILE = 'referee.json';
+const SCOPES: readonly Scope[] = ['key', 'route', 'all'];
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
+/** Members of the file that are no options of a command. */
+const OF_THE_FILE = ['scripts', 'thresholds'];
+
+/** What a proxy, and the judgement of what came by it, is told. */
+export interface ProxyFlags {
+  readonly upstream?: string;
+  readonly ca?: string;
+  readonly remote?: true;
+  readonly dialect?: string;
+  readonly idempotency?: readonly string[];
+  readonly safe?: readonly string[];
+  readonly scope?: string;
+  readonly header?: readonly string[];
+  readonly cert?: string;
+  readonly certKey?: string;
+  readonly seed?: string;
+  readonly skip?: readonly string[];
+  readonly only?: readonly string[];
+  readonly thresholds?: { readonly tries?: number; readonly toleranceMs?: number };
+}
+
+/** Adds the options of a proxy. */
+export function withProxyOptions(command: Command): Command {
+  return command
+    .option('--upstream <url>', 'the base address of the API')
+    .option('--ca <file>', 'a certificate to trust at the upstream')
+    .option('--remote', 'allow an upstream outside this machine and private networks')
+    .option('--dialect <folder>', 'made-up answers in the form of the API, such as 429.json')
+    .option('--idempotency <name>', 'a header, or a member of the body ($.key), that has the key of a create', collect)
+    .option('--safe <kind>', "a POST that only reads, such as 'POST /graphql'", collect)
+    .option('--scope <scope>', 'the requests that share a limit: key, route or all')
+    .option('--header <assignment>', 'NAME=VALUE, sent with every request; it is in no report', collect)
+    .option('--cert <file>', 'a certificate to speak TLS to the client')
+    .option('--cert-key <file>', 'its key')
+    .option('--seed <text>', 'makes the unknown members of other runs')
+    .option('--skip <rule>', 'leave a rule out', collect)
+    .option('--only <rule>', 'judge this rule alone', collect);
+}
+
+/** The options of a command, those of `referee.json` beneath those of the command line. Throws `Mistake`. */
+export function readOptions<Options extends object>(self: Command): Options {
+  const given = self.opts<Record<string, unknown>>();
+  if (!existsSync(FILE)) return given as Options;
+  const file = parseFile();
+  const known = new Set([
+    ...OF_THE_FILE,
+    ...(self.parent?.commands ?? []).flatMap(({ options }) => options.map((option) => option.attributeName())),
+  ]);
+  for (const name of Object.keys(file)) {
+    if (!known.has(name)) throw new Mistake(`${FILE}: there is no option "${name}"; see --help, in camelCase`);
+  }
+  const own = Object.entries(given).filter(([name]) => self.getOptionValueSource(name) !== 'default');
+  return { ...given, ...file, ...Object.fromEntries(own) } as Options;
+}
+
+function parseFile(): Record<string, unknown> {
+  try {
+    const { env, ...file } = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, unknown>;
+    if (env === undefined) return file;
+    const isList = Array.isArray(env);
+    return { ...file, env: isList ? env : Object.entries(env as object).map(([name, value]) => `${name}=${value}`) };
+  } catch (error) {
+    throw new Mistake(`${FILE} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** The proxy that the options ask for, whatever its script and upstream. Throws `Mistake`. */
+export function proxyOf(flags: ProxyFlags): Omit<ProxyOptions, 'script' | 'upstream'> {
+  const { ca, remote, dialect, idempotency, header = [], cert, certKey, seed = '' } = flags;
+  if ((cert === undefined) !== (certKey === undefined)) throw new Mistake('--cert and --cert-key go together');
+  const headers = header.map((assignment) => {
+    const [, name = '', value = ''] = /^([\w-]+)[=:]\s*(.*)$/.exec(assignment) ?? [];
+    if (name === '') throw new Mistake('--header is no NAME=VALUE, such as X-Api-Key=K');
+    return [name, value] as const;
+  });
+  const scope = scopeOf(flags);
+  return {
+    ca: readCertificates(ca),
+    isRemote: remote === true,
+    dialect,
+    headers,
+    seed,
+    ...(idempotency && { idempotency }),
+    ...(scope && { scope }),
+    tls:
+      cert === undefined || certKey === undefined
+        ? undefined
+        : { cert: readOptionFile('--cert', cert), key: readOptionFile('--cert-key', certKey) },
+  };
+}
+
+/** What the options ask of a verdict. Throws `Mistake`. */
+export function askedBy(flags: ProxyFlags & { readonly expected?: string; readonly require?: string }): Asked {
+  const { safe = [], skip = [], only = [], thresholds = {}, expected, require } = flags;
+  if (require !== undefined && require !== 'recovers') {
+    throw new Mistake(`--require is "${require}"; recovers is the one rule that is judged only on demand`);
+  }
+  const { tries = USUAL_CUSTOMS.triesMax, toleranceMs = USUAL_CUSTOMS.toleranceMs } = thresholds;
+  return {
+    customs: { safe, scope: scopeOf(flags), triesMax: tries, toleranceMs },
+    skipped: rulesOf('--skip', skip),
+    only: rulesOf('--only', only),
+    isRecoveryRequired: require === 'recovers',
+    isStrict: false,
+    isFailureAllowed: false,
+    isPartialAllowed: false,
+    expected: expected === undefined ? [] : readExpected(expected),
+  };
+}
+
+function scopeOf({ scope }: ProxyFlags): Scope | undefined {
+  const known = SCOPES.find((each) => each === scope);
+  if (scope !== undefined && !known) throw new Mistake(`--scope is "${scope}"; write ${SCOPES.join(', ')}`);
+  return known;
+}
+
+function rulesOf(option: string, names: readonly string[]): RuleName[] {
+  return names.map((name) => {
+    const rule = RULE_NAMES.find((each) => each === name);
+    if (!rule) throw new Mistake(`${option} is "${name}"; the rules are ${RULE_NAMES.join(', ')}`);
+    return rule;
+  });
+}
+
+function readCertificates(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  const text = readOptionFile('--ca', file).toString();
+  const certificates = text.match(CERTIFICATE) ?? [];
+  try {
+    for (const each of certificates) new X509Certificate(each);
+    if (certificates.length > 0) return text;
+  } catch {
+    // The message below says it.
+  }
+  throw new Mistake(`--ca is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
+}

@@ -1,0 +1,92 @@
+import type { Note } from './note.ts';
+
+/** More than this is no reaction of a machine, but a pause that a client means. */
+const PAUSE_MS_MAX = 50;
+const PAUSES_MIN = 3;
+/** So long it may take until a client that left is seen to have left. */
+const LEAVING_MS_MAX = 100;
+
+/** A kind of request, and how often it came. */
+export interface KindCount {
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** A client as it is when all is well. */
+export interface Learned {
+  readonly calls: readonly KindCount[];
+  /** How often the client sends one and the same call of a kind. */
+  expected(request: Pick<Note, 'call' | 'kind'>): number;
+  /** How many writes of a kind are confirmed; undefined where nothing was learned. */
+  confirmed(kind: string): number | undefined;
+  /** The pause that the client makes of itself between an answer and its next request. */
+  readonly pauseMs: number;
+  /** True if its requests overlap: what one worker was told, another one may not know. */
+  readonly isConcurrent: boolean;
+  readonly remarks: readonly string[];
+}
+
+/** What is taken for granted of a client of which nothing was learned. */
+export const UNKNOWN_CLIENT: Learned = {
+  calls: [],
+  expected: () => 1,
+  confirmed: () => undefined,
+  pauseMs: 0,
+  isConcurrent: false,
+  remarks: [],
+};
+
+/** Learns from runs without a fault. */
+export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
+  const kinds = [...new Set(runs.flat().map(({ kind }) => kind))];
+  const ofKind = (kind: string) => runs.map((notes) => notes.filter((note) => note.kind === kind));
+  const most = (lists: readonly (readonly unknown[])[]) => Math.max(0, ...lists.map(({ length }) => length));
+  const byCall = new Map<string, number>();
+  const byKind = new Map<string, number>();
+  for (const notes of runs) {
+    for (const [call, same] of Map.groupBy(notes, (note) => note.call)) {
+      byCall.set(call, Math.max(byCall.get(call) ?? 0, same.length));
+      const { kind = '' } = same[0] ?? {};
+      byKind.set(kind, Math.max(byKind.get(kind) ?? 0, same.length));
+    }
+  }
+  const differing = kinds.flatMap((kind) => {
+    const counts = ofKind(kind).map(({ length }) => length);
+    return new Set(counts).size > 1 ? [`${kind} came ${counts.join(' times, then ')} times without a fault`] : [];
+  });
+  return {
+    calls: kinds.map((kind) => ({ kind, count: most(ofKind(kind)) })),
+    // A body or path that is made anew in each run is as often the same as others of its kind.
+    expected: ({ call, kind }) => byCall.get(call) ?? byKind.get(kind) ?? 1,
+    confirmed: (kind) => Math.min(...ofKind(kind).map((notes) => notes.filter(isConfirmed).length)),
+    pauseMs: pauseOf(runs),
+    isConcurrent: runs.some(areOverlapping),
+    remarks: differing,
+  };
+}
+
+/** True for an answer that confirms a write. */
+export function isConfirmed({ status, isDelivered }: Note): boolean {
+  return isDelivered && status !== null && status < 400;
+}
+
+/** True if requests were under way at the same time. A client that leaves may come back before that is seen. */
+export function areOverlapping(notes: readonly Note[]): boolean {
+  const ordered = notes.toSorted((one, other) => one.at - other.at);
+  let latest: Note | undefined;
+  for (const note of ordered) {
+    if (latest && note.at < latest.answeredAt && (latest.isDelivered || latest.answeredAt - note.at > LEAVING_MS_MAX)) {
+      return true;
+    }
+    if (!latest || note.answeredAt > latest.answeredAt) latest = note;
+  }
+  return false;
+}
+
+/** The shortest pause; a single one may be meant, as before a poll. */
+function pauseOf(runs: readonly (readonly Note[])[]): number {
+  const pauses = runs.flatMap((notes) =>
+    notes.slice(1).map(({ at }, index) => Math.max(0, at - (notes[index]?.answeredAt ?? at))),
+  );
+  return pauses.length < PAUSES_MIN ? 0 : Math.min(PAUSE_MS_MAX, ...pauses);
+}

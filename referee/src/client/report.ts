@@ -1,0 +1,212 @@
+import type { KindCount, Learned } from './learned.ts';
+import type { Play } from './note.ts';
+import { appliesTo, asked } from './plan.ts';
+import {
+  type Customs,
+  cellOf,
+  type Finding,
+  isWrite,
+  type Judged,
+  judge,
+  RULE_NAMES,
+  RULES,
+  type RuleName,
+} from './rules.ts';
+
+const EVIDENCE_MAX = 3;
+const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
+/** Steps that no client survives. */
+const FATAL = /^(revoked|status:4|stall|quota|ban|(limit|limit-date|limit-reset|unavailable):\d{3,}$)/;
+const FAILURES_SURVIVED_MAX = 9;
+
+/** A cell of the table: one rule, for one kind of request. */
+export interface Cell {
+  readonly kind: string;
+  readonly rule: RuleName;
+  /** `no`: a client that does not retry, which breaks nothing unless `recovers` is required. */
+  readonly verdict: 'kept' | 'broken' | 'no' | 'not tested';
+  /** The script under which it was broken first. */
+  readonly play?: string;
+  readonly evidence: readonly string[];
+  readonly fix?: string;
+  /** The reason why it was not tested. */
+  readonly reason?: string;
+  /** True if --expected has it, so that it does not count. */
+  readonly isKnown?: true;
+}
+
+/** The verdict on a client, as `--json` prints it. */
+export interface ClientReport {
+  readonly calls: readonly KindCount[];
+  readonly planned: number;
+  readonly played: number;
+  readonly durationMs: number;
+  readonly rules: readonly Cell[];
+  readonly remarks: readonly string[];
+  readonly plays: readonly Play[];
+  readonly exit: { readonly code: number; readonly reason: string };
+}
+
+/** A rule that is known to be broken, for a kind of request or under a script. */
+export interface Expected {
+  /** The file and line. */
+  readonly place: string;
+  readonly text: string;
+  isOf(script: string, finding: Finding): boolean;
+  /** True if it was put to the test, and was not broken. */
+  isStale(plays: readonly Play[], cells: readonly Cell[]): boolean;
+}
+
+/** What a verdict is asked for. */
+export interface Asked {
+  readonly customs: Customs;
+  readonly skipped: readonly RuleName[];
+  readonly only: readonly RuleName[];
+  readonly isRecoveryRequired: boolean;
+  readonly isStrict: boolean;
+  readonly isFailureAllowed: boolean;
+  readonly isPartialAllowed: boolean;
+  readonly expected: readonly Expected[];
+}
+
+/** What was played. */
+export interface Played {
+  readonly plays: readonly Play[];
+  readonly planned: number;
+  readonly durationMs: number;
+  /** Undefined if scripts were given, which are played without learning. */
+  readonly learned: Learned | undefined;
+  /** True if every fault was planned for every kind. */
+  readonly isWhole: boolean;
+  /** The kinds of the plays that were planned and not made. */
+  readonly left: readonly string[];
+}
+
+/** Judges all plays. `unknown` is what is taken for granted of a client of which nothing was learned. */
+export function reportOn(played: Played, wanted: Asked, unknown: Learned): ClientReport {
+  const { plays, planned, durationMs, learned } = played;
+  const judged = plays.map((play) => ({ play, ...judge(play, learned ?? unknown, wanted.customs) }));
+  const calls = learned?.calls ?? countsOf(plays);
+  const cells = calls.flatMap(({ kind }) =>
+    RULE_NAMES.filter((rule) => isWanted(rule, wanted)).flatMap((rule) =>
+      cellFor(kind, rule, { judged, played, wanted }),
+    ),
+  );
+  const remarks = [...new Set([...(learned?.remarks ?? []), ...judged.flatMap((each) => each.remarks)])];
+  const exit = exitOf(cells, { played, wanted });
+  return { calls, planned, played: plays.length, durationMs, rules: cells, remarks, plays, exit };
+}
+
+type JudgedPlay = Judged & { readonly play: Play };
+
+interface Context {
+  readonly judged: readonly JudgedPlay[];
+  readonly played: Played;
+  readonly wanted: Asked;
+}
+
+function cellFor(kind: string, rule: RuleName, { judged, played, wanted }: Context): Cell[] {
+  const name = cellOf(kind, rule);
+  const isTested = judged.some(({ tested }) => tested.has(name));
+  if (!isTested && !appliesTo(rule, kind, wanted.customs)) return [];
+  const found = judged.flatMap(({ play, findings }) =>
+    findings.filter((each) => each.rule === rule && each.kind === kind).map((finding) => ({ play, finding })),
+  );
+  const unknown = found.filter(({ play, finding }) => !wanted.expected.some((each) => each.isOf(play.script, finding)));
+  const [first] = unknown.length > 0 ? unknown : found;
+  if (!first) {
+    if (isTested) return [{ kind, rule, verdict: 'kept', evidence: [] }];
+    return [{ kind, rule, verdict: 'not tested', evidence: [], reason: reasonFor(kind, rule, played) }];
+  }
+  const isFree = rule === 'recovers' && !wanted.isRecoveryRequired;
+  return [
+    {
+      kind,
+      rule,
+      verdict: isFree ? 'no' : 'broken',
+      play: first.play.script,
+      evidence: evidenceOf(unknown.length > 0 ? unknown : found),
+      fix: RULES[rule].fix,
+      ...(unknown.length === 0 && { isKnown: true }),
+    },
+  ];
+}
+
+/** At most three pieces of evidence, of different plays where there are some. */
+function evidenceOf(found: readonly { readonly play: Play; readonly finding: Finding }[]): string[] {
+  const firsts = [...Map.groupBy(found, ({ play }) => play).values()].flatMap((same) => same.slice(0, 1));
+  const shown = [...new Set([...firsts, ...found])].slice(0, EVIDENCE_MAX);
+  const texts = shown.map(({ play, finding }) => `${play.script}: ${finding.text}`);
+  return found.length > shown.length ? [...texts, `and ${found.length - shown.length} more`] : texts;
+}
+
+function reasonFor(kind: string, rule: RuleName, { learned, isWhole, left }: Played): string {
+  if (!learned) return 'no script led there';
+  if (left.includes(kind)) return 'not all plays for it were made; --plays all makes them';
+  if (TESTED_FOR_GOOD.has(rule) && !isWhole)
+    return 'error*12 and revoked are aimed at one kind; --plays all aims them at each';
+  return rule === 'tolerates' ? 'no answer was a JSON object' : 'no play led there';
+}
+
+function isWanted(rule: RuleName, { only, skipped }: Asked): boolean {
+  return !skipped.includes(rule) && (only.length === 0 || only.includes(rule));
+}
+
+function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judged'>): ClientReport['exit'] {
+  const { plays, learned, isWhole } = played;
+  const failed = plays.find(({ failure }) => failure !== undefined);
+  if (failed) return { code: 2, reason: failed.failure ?? '' };
+  const requests = plays.reduce((sum, play) => sum + play.requests.length, 0);
+  if (requests === 0) return { code: 2, reason: 'No request came: does the command use REFEREE_URL?' };
+  if (cells.some(({ verdict, isKnown }) => verdict === 'broken' && !isKnown)) {
+    return { code: 1, reason: 'a rule is broken' };
+  }
+  const stale = wanted.expected.find((each) => each.isStale(plays, cells));
+  if (stale) return { code: 1, reason: `${stale.place}: "${stale.text}" is stale: it was not broken; remove the line` };
+  if (plays.some(({ command }) => command?.timedOut)) return { code: 2, reason: 'the command did not end in time' };
+  if (!learned) {
+    const unforced = plays.find((play) => hasFailed(play) && !wanted.isFailureAllowed && isSurvivable(play));
+    if (unforced)
+      return { code: 4, reason: `the command failed under ${unforced.script}, which it could have survived` };
+    const short = plays.find(({ reached, steps }) => reached < steps);
+    if (short && !wanted.isPartialAllowed) {
+      return { code: 3, reason: `${short.reached} of ${short.steps} steps of ${short.script} were reached` };
+    }
+  } else if (wanted.isStrict) {
+    const needed = asked(learned, wanted.customs, isWhole);
+    const open = cells.find(({ kind, rule, verdict }) => verdict === 'not tested' && needed.has(cellOf(kind, rule)));
+    if (open) return { code: 3, reason: `${open.rule} was not tested for ${open.kind}` };
+  }
+  return { code: 0, reason: 'no rule is broken' };
+}
+
+function hasFailed({ command }: Play): boolean {
+  return command !== undefined && command.exit !== 0;
+}
+
+/** True if a client could have ended well: no step ends its key, and no failure goes on for too long. */
+function isSurvivable({ requests }: Play): boolean {
+  const steps = requests.flatMap(({ step }) => step ?? []);
+  const failures = steps.filter((step) => /^(error|status|reset|lost|cut|unknown)/.test(step)).length;
+  return !steps.some((step) => FATAL.test(step.replace(/@.*/, ''))) && failures <= FAILURES_SURVIVED_MAX;
+}
+
+/** The kinds of requests that came, and how often at most. */
+export function countsOf(plays: readonly Play[]): KindCount[] {
+  const counts = new Map<string, number>();
+  for (const { requests } of plays) {
+    for (const [kind, same] of Map.groupBy(requests, (request) => request.kind)) {
+      counts.set(kind, Math.max(counts.get(kind) ?? 0, same.length));
+    }
+  }
+  return [...counts].map(([kind, count]) => ({ kind, count }));
+}
+
+/** Rules that apply to no kind that came, each group with the reason. */
+export function untestable({ calls }: Pick<ClientReport, 'calls'>, customs: Pick<Customs, 'safe'>): string[] {
+  const writes = calls.filter(({ kind }) => isWrite(kind, { ...customs } as Customs));
+  const lines: string[] = [];
+  if (writes.length === 0) lines.push('no write was sent: retries-safely, once, tells were never tested');
+  if (writes.length === calls.length) lines.push('no read was sent: tolerates was never tested');
+  return lines;
+}

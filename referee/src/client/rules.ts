@@ -1,0 +1,465 @@
+import type { Scope } from '../proxy/follower.ts';
+import { type Chain, chainsOf, type Group, ownWaitsOf, type Request, requestsOf } from './calls.ts';
+import { areOverlapping, isConfirmed, type Learned } from './learned.ts';
+import { type Play, TOLERANCE_MS } from './note.ts';
+
+/** Fewer retries show nothing of a backoff with jitter. */
+const RETRIES_JUDGED_MIN = 3;
+/** Any backoff exceeds this share of waits that are doubled each time, up to the longest. */
+const REFERENCE_WAIT_MS = 100;
+const REFERENCE_WAIT_MS_MAX = 1_000;
+const REFERENCE_SHARE = 1 / 20;
+/** The time in which a repetition follows from what was answered. */
+const REACTION_MS = 1_000;
+/** Repeating these unchanged cannot succeed; a 404 may be polled. */
+const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 409, 410, 413, 415, 422]);
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const CREATES: ReadonlySet<string> = new Set(['POST', 'PATCH']);
+/** Steps that a single retry cures, or a few. */
+const CURABLE =
+  /^(limit|limit-date|limit-ms|limit-bare|limit-reset|unavailable|unknown|lost|cut|reset|error|slow|grease|ok)(:|@|$)/;
+const TRIES_MAX = 10;
+
+/** What an API has as its custom, and how strictly a client is judged. */
+export interface Customs {
+  /** `METHOD /path` of POSTs that only read. */
+  readonly safe: readonly string[];
+  /** The requests that share a limit; undefined: those of the same credentials, unless requests overlap. */
+  readonly scope: Scope | undefined;
+  /** Tries of one call, the first included. */
+  readonly triesMax: number;
+  /** The milliseconds by which a request may be early. */
+  readonly toleranceMs: number;
+}
+
+export const USUAL_CUSTOMS: Customs = {
+  safe: [],
+  scope: undefined,
+  triesMax: TRIES_MAX,
+  toleranceMs: TOLERANCE_MS,
+};
+
+interface RuleText {
+  readonly asks: string;
+  readonly fix: string;
+}
+
+/** Every rule, in the order of the table. */
+export const RULES = {
+  waits: {
+    asks: 'No request comes before a Retry-After is over',
+    fix: 'after a 429 or 503 wait as long as its Retry-After says, in seconds or as a date, before any other request',
+  },
+  'backs-off': {
+    asks: 'Retries without a Retry-After wait, and longer each time',
+    fix: 'wait before each retry, and longer each time, such as 100 ms, 200 ms, 400 ms, with some randomness',
+  },
+  stops: {
+    asks: 'A request that cannot succeed is not repeated unchanged at once',
+    fix: 'report an answer of 400, 401, 403, 409, 410, 413, 415 or 422, and do not repeat the request',
+  },
+  'retries-safely': {
+    asks: 'A repeated POST or PATCH has the same idempotency key and body, or a PATCH its If-Match',
+    fix: 'send one Idempotency-Key with all tries of a create, and the same body',
+  },
+  once: {
+    asks: 'One create is not sent twice under two keys, or with none',
+    fix: 'make one Idempotency-Key for each create, before its first try, and send it with every try',
+  },
+  'gives-up': {
+    asks: `No call is tried more than ${TRIES_MAX} times, or waited for without end`,
+    fix: `report the error after at most ${TRIES_MAX} tries, and set a time-out for each request`,
+  },
+  tolerates: {
+    asks: 'The client goes on after an answer with unknown members and headers',
+    fix: 'ignore members and headers that you do not know, and compare the known ones, never a whole answer',
+  },
+  tells: {
+    asks: 'A write that was never confirmed is not reported as done',
+    fix: 'let the command fail when the last answer to a write was a failure, half an answer or none',
+  },
+  recovers: {
+    asks: 'A call that a retry would have cured is retried',
+    fix: 'repeat a call after 429, 500, 503 or a lost answer, as the other rules ask',
+  },
+} as const satisfies Readonly<Record<string, RuleText>>;
+
+export type RuleName = keyof typeof RULES;
+
+export const RULE_NAMES = Object.keys(RULES) as RuleName[];
+
+/** A request that breaks a rule, by its number from 1, and in which way. */
+export interface Finding {
+  readonly rule: RuleName;
+  readonly kind: string;
+  readonly number: number;
+  readonly text: string;
+}
+
+/** The rules that a play put to the test, by kind of request, and what broke them. */
+export interface Judged {
+  readonly tested: ReadonlySet<string>;
+  readonly findings: readonly Finding[];
+  readonly remarks: readonly string[];
+}
+
+/** The name of a cell of the table. */
+export function cellOf(kind: string, rule: RuleName): string {
+  return `${rule} ${kind}`;
+}
+
+/** True for a kind that changes something; the POSTs that only read are a custom of the API. */
+export function isWrite(kind: string, { safe }: Customs): boolean {
+  return WRITES.has(methodOf(kind)) && !safe.includes(kind);
+}
+
+/** True for a kind whose repetition needs a key. */
+export function isCreate(kind: string, customs: Customs): boolean {
+  return CREATES.has(methodOf(kind)) && isWrite(kind, customs);
+}
+
+/** Judges a play by every rule. One whose upstream failed proves nothing about the client. */
+export function judge(play: Play, learned: Learned, customs: Customs): Judged {
+  if (play.failure !== undefined) return { tested: new Set(), findings: [], remarks: [] };
+  const judging = new Judging(play, learned, customs);
+  return judging.judge();
+}
+
+class Judging {
+  readonly #play: Play;
+  readonly #learned: Learned;
+  readonly #customs: Customs;
+  readonly #requests: readonly Request[];
+  readonly #groups: readonly Group[];
+  readonly #chains: readonly Chain[];
+  readonly #isConcurrent: boolean;
+  readonly #tested = new Set<string>();
+  readonly #findings: Finding[] = [];
+
+  constructor(play: Play, learned: Learned, customs: Customs) {
+    this.#play = play;
+    this.#learned = learned;
+    this.#customs = customs;
+    this.#requests = requestsOf(play.requests);
+    this.#groups = [...Map.groupBy(this.#requests, linkOf).values()].map((requests) => ({
+      requests,
+      expected: requests[0]?.idempotencyKey != null ? 1 : Math.max(...requests.map((each) => learned.expected(each))),
+    }));
+    this.#chains = this.#groups.flatMap((group) => chainsOf(group, (last, next) => this.#isInterrupted(last, next)));
+    this.#isConcurrent = learned.isConcurrent || areOverlapping(play.requests);
+  }
+
+  /** True if nothing was learned, and another call came between: a loop repeats its calls without a failure too. */
+  #isInterrupted(last: Request, next: Request): boolean {
+    if (this.#learned.calls.length > 0) return false;
+    return this.#requests.some((each) => each.at >= last.answeredAt && each.at < next.at && each.call !== last.call);
+  }
+
+  judge(): Judged {
+    this.#waits();
+    for (const chain of this.#chains) {
+      this.#backsOff(chain);
+      this.#givesUp(chain);
+      this.#recovers(chain);
+    }
+    this.#stops();
+    this.#repeatsSafely();
+    this.#tolerates();
+    this.#tells();
+    const isLenient = this.#isConcurrent && this.#customs.scope === undefined;
+    const asked = this.#requests.some(({ isWaitAsked }) => isWaitAsked);
+    const remark =
+      'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
+    return {
+      tested: this.#tested,
+      findings: this.#findings,
+      remarks: [...this.#play.remarks, ...(isLenient && asked ? [remark] : [])],
+    };
+  }
+
+  #test(rule: RuleName, { kind }: Request): void {
+    this.#tested.add(cellOf(kind, rule));
+  }
+
+  #find(rule: RuleName, { kind, number }: Request, text: string): void {
+    this.#findings.push({ rule, kind, number, text });
+  }
+
+  #waits(): void {
+    const tries = this.#retries();
+    for (const asking of this.#requests) {
+      if (!asking.isWaitAsked) continue;
+      this.#test('waits', asking);
+      const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - this.#customs.toleranceMs;
+      const early = this.#requests.find(
+        (each) => each.at > asking.answeredAt && each.at < endsAt && this.#isBoundBy(each, asking, tries),
+      );
+      if (!early) continue;
+      const asked = Math.round((asking.retryAfter ?? 0) * 1_000) / 1_000;
+      const waited = `${named(early)} came ${ms(early.at - asking.answeredAt)} after ${mention(asking)}`;
+      this.#find('waits', asking, `${waited}, a ${asking.status} that asked to wait ${asked} s`);
+    }
+  }
+
+  /** The request that each try repeats. */
+  #retries(): ReadonlyMap<Request, Request> {
+    const retries = new Map<Request, Request>();
+    for (const { tries, calls } of this.#chains) {
+      for (const [index, request] of tries.entries()) {
+        const before = tries[index - 1];
+        if (before && index >= calls) retries.set(request, before);
+      }
+    }
+    return retries;
+  }
+
+  /** True if a request had to know of a refusal, and shares its limit. */
+  #isBoundBy(request: Request, asking: Request, retries: ReadonlyMap<Request, Request>): boolean {
+    if (retries.get(request) === asking) return true;
+    const { scope } = this.#customs;
+    if (this.#isConcurrent && scope === undefined) return false;
+    const isKnown = request.at - asking.answeredAt > TOLERANCE_MS || request.connection === asking.connection;
+    if (!isKnown) return false;
+    if (scope === 'all') return true;
+    return scope === 'route' ? request.kind === asking.kind : request.credentials === asking.credentials;
+  }
+
+  #backsOff(chain: Chain): void {
+    const waits = ownWaitsOf(chain);
+    const last = chain.tries.at(-1);
+    if (!last) return;
+    // Equal calls of a suite, one after the other, look like tries.
+    const retries = waits.length - (chain.calls - 1);
+    if (retries < RETRIES_JUDGED_MIN * chain.calls) {
+      // A client that gave up before needs no backoff.
+      if (!last.isFinal && !last.isWaitAsked && isFailedByScript(last)) this.#test('backs-off', last);
+      return;
+    }
+    this.#test('backs-off', last);
+    const longest = waits.toSorted((one, other) => other - one).slice(0, retries);
+    const waited = longest.reduce((sum, wait) => sum + wait, 0) - retries * this.#learned.pauseMs;
+    const least = chain.calls * leastSumOfWaits(Math.floor(retries / chain.calls));
+    if (waited >= least) return;
+    const own = this.#learned.pauseMs >= 1 ? ` beyond the ${ms(this.#learned.pauseMs)} between its other calls` : '';
+    const text = `was the last of ${retries} retries, which waited ${ms(Math.max(0, waited))} together${own}`;
+    this.#find('backs-off', last, `${named(last)} ${text}; a backoff waits ${ms(least)} at least`);
+  }
+
+  #givesUp({ tries, calls }: Chain): void {
+    const { command } = this.#play;
+    const last = tries.at(-1);
+    if (!last) return;
+    const most = this.#customs.triesMax * calls;
+    const hasStalled = last.step?.startsWith('stall') ?? false;
+    if (tries.length > most || !last.isFinal || hasStalled) this.#test('gives-up', last);
+    const beyond = tries[most];
+    if (beyond) this.#find('gives-up', last, `${named(beyond)} is try ${most + 1} of ${tries.length} of its call`);
+    if (hasStalled && command?.timedOut) this.#find('gives-up', last, `${named(last)} was waited for without end`);
+  }
+
+  #recovers({ tries, calls }: Chain): void {
+    const failed = tries.find(({ isFinal }) => !isFinal);
+    const last = tries.at(-1);
+    if (!failed || !last || !tries.every(({ step, isEarly }) => isEarly || step === null || CURABLE.test(step))) return;
+    const isEqualCall = calls > 1 && tries.length <= calls;
+    if (isEqualCall || tries.filter(({ isFinal }) => !isFinal).length > RETRIES_JUDGED_MIN) return;
+    this.#test('recovers', failed);
+    if (last.isFinal) return;
+    this.#find('recovers', failed, `${named(failed)} failed, and was not repeated until it succeeded`);
+  }
+
+  #stops(): void {
+    for (const requests of Map.groupBy(this.#requests, ({ call }) => call).values()) {
+      const expected = Math.max(...requests.map((each) => this.#learned.expected(each)));
+      for (const refused of requests) {
+        if (!refused.isDelivered || !refused.isFinal || !NOT_REPEATED.has(refused.status)) continue;
+        this.#test('stops', refused);
+        const next = requests.slice(expected).find((each) => each !== refused && isKnownTo(refused, each));
+        if (next?.credentials !== refused.credentials || next.at - refused.answeredAt >= REACTION_MS) continue;
+        // Without learning only what follows at once is taken for a repetition: a suite asks the same thing twice.
+        const [following] = this.#requests.filter(
+          (each) => each !== refused && isKnownTo(refused, each) && each.at <= next.at,
+        );
+        if (this.#learned.calls.length === 0 && following?.call !== refused.call) continue;
+        this.#find('stops', refused, `${named(next)} repeats ${mention(refused)}, a ${refused.status}`);
+      }
+    }
+  }
+
+  /** Judges `retries-safely` and `once`: who breaks `once` breaks both, and only it is shown. */
+  #repeatsSafely(): void {
+    const creates = this.#requests.filter(({ kind }) => isCreate(kind, this.#customs));
+    for (const request of creates.filter(({ isUnknown }) => isUnknown)) {
+      this.#test('retries-safely', request);
+      if (request.isDone) this.#test('once', request);
+    }
+    for (const same of Map.groupBy(creates, ({ call }) => call).values()) this.#judgeIdentities(same, creates);
+    for (const same of Map.groupBy(
+      creates,
+      ({ idempotencyKey, method, path }) => `${idempotencyKey} ${method} ${path}`,
+    ).values()) {
+      const [first, ...later] = same;
+      const other = first?.idempotencyKey == null ? undefined : later.find(({ body }) => body !== first.body);
+      const before = other && same.findLast((each) => isKnownTo(each, other) && each.isUnknown);
+      if (!other || !before) continue;
+      this.#find(
+        'retries-safely',
+        before,
+        `${named(other)} repeats ${mention(before)} with the same key, and another body`,
+      );
+    }
+  }
+
+  /** One call that is sent under more keys, or more often without one, than the client makes of it is sent twice. */
+  #judgeIdentities(same: readonly Request[], creates: readonly Request[]): void {
+    const [first] = same;
+    if (!first) return;
+    const expected = this.#learned.expected(first);
+    const known = new Set<string>();
+    const identities = same.filter(({ idempotencyKey }) => {
+      if (idempotencyKey === null) return true;
+      const isNew = !known.has(idempotencyKey);
+      known.add(idempotencyKey);
+      return isNew;
+    });
+    for (const repeat of identities.slice(expected)) {
+      if (repeat.method === 'PATCH' && repeat.isConditional) continue;
+      const before = same.findLast((each) => each !== repeat && isKnownTo(each, repeat) && each.isUnknown);
+      if (!before || isRepeatedLater(before, creates)) continue;
+      const how = repeat.idempotencyKey === null ? 'without an idempotency key' : 'under another idempotency key';
+      const ofRepeat = same.filter(
+        (each) => each === repeat || (repeat.idempotencyKey !== null && each.idempotencyKey === repeat.idempotencyKey),
+      );
+      const hasDoubled = before.isDone && ofRepeat.some(({ isDone }) => isDone);
+      const text = `${named(repeat)} repeats ${mention(before)} ${how}, after ${endOf(before)}`;
+      // One fault is shown once.
+      if (hasDoubled) this.#tested.delete(cellOf(before.kind, 'retries-safely'));
+      if (hasDoubled) this.#find('once', before, text);
+      else this.#find('retries-safely', before, text);
+    }
+  }
+
+  #tolerates(): void {
+    const { command } = this.#play;
+    if (command?.timedOut) return;
+    const isPlain = ({ step }: Request) => step === null || /^ok(@|$)/.test(step);
+    const isGreased = ({ step }: Request) => step?.startsWith('grease') ?? false;
+    const isOnlyGrease = this.#requests.every((each) => isPlain(each) || isGreased(each));
+    const plain = this.#requests.filter((each) => isPlain(each) && each.isFinal);
+    // Where nothing was learned, a client that repeats plain answers too does not do so because of the unknown members.
+    const isComparable =
+      this.#learned.calls.length > 0 || (plain.length > 0 && !plain.some((each) => this.#repeat(each)));
+    for (const greased of this.#requests.filter(isGreased)) {
+      const isLast = greased === this.#requests.at(-1);
+      const repeat = this.#repeat(greased);
+      if ((isLast && command === undefined) || (repeat && !isComparable)) continue;
+      this.#test('tolerates', greased);
+      if (command && command.exit !== 0 && (isOnlyGrease || isLast)) {
+        this.#find(
+          'tolerates',
+          greased,
+          `${named(greased)} had an answer with unknown members, and the command failed`,
+        );
+      } else if (repeat) {
+        this.#find(
+          'tolerates',
+          greased,
+          `${named(repeat)} repeats ${mention(greased)}, whose answer had unknown members`,
+        );
+      }
+    }
+  }
+
+  /** The request that repeats one at once, more often than the client sends it when all is well. */
+  #repeat(request: Request): Request | undefined {
+    const same = this.#requests.filter(({ call }) => call === request.call);
+    const repeat = same
+      .slice(this.#learned.expected(request))
+      .find((each) => each !== request && isKnownTo(request, each));
+    return repeat && repeat.at - request.answeredAt < REACTION_MS ? repeat : undefined;
+  }
+
+  #tells(): void {
+    const { command } = this.#play;
+    if (!command || command.timedOut) return;
+    for (const [kind, all] of Map.groupBy(this.#requests, (request) => request.kind)) {
+      if (!isWrite(kind, this.#customs) || all.every((request) => request.isFinal && !isRefusedByScript(request)))
+        continue;
+      const wanted = this.#learned.confirmed(kind) ?? Number.POSITIVE_INFINITY;
+      const failed = all.find((request) => !request.isFinal || isRefusedByScript(request));
+      if (failed) this.#test('tells', failed);
+      const groups = Map.groupBy(all, linkOf).values();
+      const open = [...groups].map((requests) => requests.at(-1)).find((last) => last && !isAnswered(last));
+      if (command.exit !== 0 || !open || all.filter(isConfirmed).length >= wanted) continue;
+      this.#find(
+        'tells',
+        open,
+        `${named(open)} was the last try of its call, with ${endOf(open)}, and the command exited with 0`,
+      );
+    }
+  }
+}
+
+/** True for the last answer to a write that needs no report of a failure. */
+function isAnswered(request: Request): boolean {
+  return request.isFinal && !isRefusedByScript(request);
+}
+
+function isRefusedByScript({ step, status }: Request): boolean {
+  return (status === 401 && step === null) || /^(revoked|status)/.test(step ?? '');
+}
+
+function isFailedByScript({ step, isEarly }: Request): boolean {
+  return step !== null || isEarly;
+}
+
+/** Requests with one key and path belong together, as do those of one call. */
+function linkOf({ idempotencyKey, method, path, call }: Request): string {
+  return idempotencyKey === null ? call : `${idempotencyKey} ${method} ${path}`;
+}
+
+/** True if the answer to one request had ended when another one began. */
+function isKnownTo(answered: Request, { at }: Request): boolean {
+  return answered.answeredAt <= at;
+}
+
+/** True if a request was repeated with its own key. */
+function isRepeatedLater({ idempotencyKey, number }: Request, requests: readonly Request[]): boolean {
+  return (
+    idempotencyKey !== null && requests.some((each) => each.idempotencyKey === idempotencyKey && each.number > number)
+  );
+}
+
+function leastSumOfWaits(retries: number): number {
+  let sum = 0;
+  for (let retry = 0; retry < retries; retry += 1) {
+    sum += Math.min(REFERENCE_WAIT_MS * 2 ** retry, REFERENCE_WAIT_MS_MAX);
+  }
+  return sum * REFERENCE_SHARE;
+}
+
+function methodOf(kind: string): string {
+  return kind.split(' ', 1)[0] ?? '';
+}
+
+/** The end of a request that was not answered well, in words. */
+function endOf({ status, isDelivered }: Request): string {
+  if (status === null) return 'no answer';
+  return isDelivered ? `a ${status}` : 'half an answer';
+}
+
+function named(request: Request): string {
+  return `Request ${placeOf(request)}`;
+}
+
+function mention(request: Request): string {
+  return `request ${placeOf(request)}`;
+}
+
+function placeOf({ number, method, path }: Request): string {
+  return `${number} (${method} ${path})`;
+}
+
+function ms(duration: number): string {
+  return `${Math.round(duration)} ms`;
+}

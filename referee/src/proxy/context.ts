@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net';
+import { CLOCK, type Clock } from './clock.ts';
+import { Dialect } from './dialect.ts';
+import { type Fields, Mover } from './headers.ts';
+import type { Upstream } from './upstream.ts';
+
+/** The headers that have the key of a create, unless told otherwise. */
+const IDEMPOTENCY = ['Idempotency-Key', 'X-Idempotency-Key'] as const;
+
+/** Customs of an API, and what is kept of it. */
+export interface ContextOptions {
+  /** The names of headers, or of members of a JSON body after `$.`, that have the key of a create. */
+  readonly idempotency?: readonly string[];
+  /** The folder of templates of made-up answers. */
+  readonly dialect?: string | undefined;
+  /** Sent with every request; they are in no report. */
+  readonly headers?: Fields;
+  /** Keeps what was sent and answered, for a HAR file. */
+  readonly isRecorded?: boolean;
+  /** The seed of unknown members. */
+  readonly seed?: string;
+}
+
+/** State that the exchanges of one proxy share. */
+export class ProxyContext {
+  readonly clock: Clock = CLOCK;
+  readonly upstream: Upstream;
+  readonly dialect: Dialect;
+  readonly mover: Mover;
+  readonly idempotency: readonly string[];
+  readonly headers: Fields;
+  readonly isRecorded: boolean;
+  readonly seed: string;
+  readonly closing: AbortSignal;
+  readonly #connections = new WeakMap<Socket, number>();
+  #count = 0;
+  /** Requests that the upstream did not answer, and the reason of the first. */
+  unanswered = 0;
+  reason: string | undefined;
+  /** Answers with an address of the upstream that could not be moved. */
+  unmoved = 0;
+
+  constructor(
+    upstream: Upstream,
+    options: ContextOptions & { readonly origin: string; readonly closing: AbortSignal },
+  ) {
+    this.upstream = upstream;
+    this.dialect = new Dialect(options.dialect, this.clock);
+    this.mover = new Mover(upstream.origin, options.origin);
+    this.idempotency = options.idempotency ?? IDEMPOTENCY;
+    this.headers = options.headers ?? [];
+    this.isRecorded = options.isRecorded ?? false;
+    this.seed = options.seed ?? '';
+    this.closing = options.closing;
+  }
+
+  /** The number of a connection, in the order of their first requests. */
+  connectionNumber(socket: Socket): number {
+    const number = this.#connections.get(socket) ?? this.#count + 1;
+    this.#connections.set(socket, number);
+    this.#count = Math.max(this.#count, number);
+    return number;
+  }
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { RuleName } from '../src/client/rules.ts';
+import {
+  CAREFUL,
+  exponential,
+  type Habits,
+  mayRetry,
+  retryAfterMs,
+  retrying,
+  type SmallClient,
+  smallClient,
+} from './kit/habits.ts';
+import { brokenIn, judged, type StageOptions } from './kit/stage.ts';
+
+/** Clients that are right in ways of their own, and clients that break one rule each, by the plan of the command. */
+
+type Program = (client: SmallClient) => Promise<unknown>;
+
+interface Client extends StageOptions {
+  readonly habits?: Partial<Habits>;
+  readonly program?: Program;
+}
+
+const shop: Program = async (client) => {
+  await client.call('GET', '/things');
+  await client.call('POST', '/things', 'ant');
+  await client.call('GET', '/things/1');
+};
+const writes: Program = async (client) => {
+  await client.call('POST', '/things', 'ant');
+  await client.call('PUT', '/things/1', 'bee');
+  await client.call('PATCH', '/things/1', 'cat');
+  await client.call('DELETE', '/things/1');
+};
+const NO_RETRIES = { wait: () => undefined };
+const inPool =
+  (workers: number, work: (client: SmallClient, worker: number) => Promise<unknown>): Program =>
+  async (client) => {
+    const results = await Promise.allSettled(Array.from({ length: workers }, (_, worker) => work(client, worker)));
+    if (results.some(({ status }) => status === 'rejected')) throw new Error('a worker failed');
+  };
+
+const run = ({ habits = {}, program = shop, ...options }: Client) =>
+  judged(async (url) => {
+    const client = smallClient(url, { ...CAREFUL, ...habits });
+    try {
+      await program(client);
+    } finally {
+      client.close();
+    }
+  }, options);
+
+const PER_CALL = { pause: () => 0 };
+
+const RIGHT: Readonly<Record<string, Client>> = {
+  'exponential backoff': {},
+  'full jitter': {
+    habits: { wait: retrying(({ attempt }) => Math.random() * Math.min(1_000, 200 * 2 ** attempt), 8) },
+  },
+  'decorrelated jitter': {
+    habits: { wait: retrying(({ waitedMs }) => 100 + Math.random() * Math.max(200, waitedMs * 3 - 100)) },
+  },
+  'linear backoff': { habits: { wait: retrying(({ attempt }) => attempt * 100, 10) } },
+  'a fixed wait, ten tries': { habits: { wait: retrying(() => 300, 10) } },
+  'Retry-After only': { habits: { wait: (failure) => (mayRetry(failure) && retryAfterMs(failure)) || undefined } },
+  'no retries at all': { habits: NO_RETRIES },
+  'a connection for each request': { habits: { keepAlive: false } },
+  'a backoff that begins anew': {
+    habits: { wait: retrying(({ attempt }) => [100, 200, 400, 800, 100, 200, 400, 800][attempt - 1] ?? 800, 9) },
+  },
+  'the same thing asked three times': {
+    program: async (client) => {
+      for (let time = 0; time < 3; time += 1) await client.call('GET', '/things');
+      for (let time = 0; time < 3; time += 1) await client.call('POST', '/things', 'ant');
+    },
+  },
+  'the same thing asked three times, without retries': {
+    habits: NO_RETRIES,
+    program: async (client) => {
+      for (let time = 0; time < 3; time += 1) await client.call('GET', '/things');
+    },
+  },
+  'equal creates without keys, not retried': {
+    habits: { wait: () => undefined, headers: () => ({}) },
+    program: async (client) => {
+      for (let time = 0; time < 3; time += 1) await client.call('POST', '/things', 'ant');
+    },
+  },
+  'a suite that goes on after a failure': {
+    habits: { wait: () => undefined },
+    program: async (client) => {
+      const calls = ['/things', '/other/1', '/more'].map((path) => () => client.call('GET', path));
+      let failed = 0;
+      for (const call of calls) await call().catch(() => (failed += 1));
+      if (failed > 0) throw new Error('a test failed');
+    },
+  },
+  'writes of every method': { program: writes },
+  'a PATCH with If-Match': {
+    habits: { headers: ({ method }, key) => (method === 'PATCH' ? { 'if-match': '"1"' } : { 'idempotency-key': key }) },
+    program: writes,
+  },
+  'a key in another header': {
+    habits: {
+      headers: ({ method }, key): Record<string, string> => (method === 'POST' ? { 'x-request-key': key } : {}),
+    },
+    proxy: { idempotency: ['X-Request-Key'] },
+  },
+  'a query by POST': {
+    habits: { headers: () => ({}) },
+    program: async (client) => {
+      await client.call('POST', '/graphql', 'query');
+      await client.call('POST', '/graphql', 'query');
+    },
+    asked: { customs: { safe: ['POST /graphql'], scope: undefined, triesMax: 10, toleranceMs: 100 } },
+  },
+  'a pool of eight workers, each with its own calls': {
+    habits: PER_CALL,
+    program: inPool(8, async (client, worker) => {
+      await client.call('GET', `/things/${worker}`);
+      await client.call('POST', '/things', `thing ${worker}`);
+    }),
+  },
+  'a pool of eight workers with equal calls': {
+    habits: PER_CALL,
+    program: inPool(8, async (client) => {
+      await client.call('GET', '/things');
+      await client.call('POST', '/things', 'ant');
+    }),
+  },
+  'a pool of eight workers with equal calls, without retries': {
+    habits: { ...NO_RETRIES, ...PER_CALL },
+    program: inPool(8, async (client) => {
+      await client.call('GET', '/things');
+      await client.call('POST', '/things', 'ant');
+    }),
+  },
+  'a pool of eight with a connection for each request': {
+    habits: { ...PER_CALL, keepAlive: false },
+    program: inPool(8, async (client, worker) => {
+      await client.call('GET', '/things');
+      await client.call('GET', `/things/${worker}`);
+    }),
+  },
+  'names and paths that are made anew in each run': {
+    program: async (client) => {
+      const name = `${Date.now()}-${Math.random()}`;
+      await client.call('POST', '/things', name);
+      await client.call('GET', `/things/${Math.floor(Math.random() * 1e9)}`);
+    },
+  },
+  'a program that meets refusals when all is well': {
+    program: async (client) => {
+      await client.call('GET', '/refused').catch(() => {});
+      await client.call('POST', '/refused', 'ant').catch(() => {});
+      await client.call('GET', '/things');
+    },
+    api: () => (request, response) => {
+      request.resume();
+      const status = request.url === '/refused' ? 422 : 200;
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{"id":1}');
+    },
+  },
+};
+
+describe('a right client keeps every rule:', { concurrency: 4 }, () => {
+  for (const [name, client] of Object.entries(RIGHT)) {
+    test(name, async () => assert.deepEqual(brokenIn(await run(client)), []));
+  }
+});
+
+interface Wrong extends Client {
+  /** The rule that catches it, alone. */
+  readonly rule: RuleName;
+  /** Every kind for which it is broken. */
+  readonly kinds: readonly string[];
+}
+
+const ALL = ['GET /things', 'POST /things', 'GET /things/{}'];
+
+const WRONG: Readonly<Record<string, Wrong>> = {
+  'goes by its own backoff instead of Retry-After': {
+    rule: 'waits',
+    kinds: ALL,
+    habits: { ...PER_CALL, wait: (failure) => (mayRetry(failure) ? exponential(failure) : undefined) },
+  },
+  'takes the seconds of Retry-After for milliseconds': {
+    rule: 'waits',
+    kinds: ALL,
+    habits: { ...PER_CALL, wait: (failure) => (mayRetry(failure) ? retryAfterMs(failure) / 1_000 + 300 : undefined) },
+  },
+  'does not read a date': {
+    rule: 'waits',
+    kinds: ['GET /things', 'GET /things/{}'],
+    habits: {
+      ...PER_CALL,
+      wait: (failure) => (mayRetry(failure) ? Number(failure.retryAfter) * 1_000 || exponential(failure) : undefined),
+    },
+  },
+  'retries at once': { rule: 'backs-off', kinds: ['POST /things'], habits: { wait: retrying(() => 0, 8) } },
+  'repeats what is refused for good': {
+    rule: 'stops',
+    kinds: ['POST /things'],
+    habits: {
+      wait: (failure) => (failure.status === 401 && failure.attempt < 3 ? 100 : retrying(exponential)(failure)),
+    },
+  },
+  'sends no Idempotency-Key': { rule: 'once', kinds: ['POST /things'], habits: { headers: () => ({}) } },
+  'sends another Idempotency-Key with each try': {
+    rule: 'once',
+    kinds: ['POST /things'],
+    habits: {
+      headers: ({ method }, key, attempt) => (method === 'POST' ? { 'idempotency-key': `${key}${attempt}` } : {}),
+    },
+  },
+  'sends another body with the same key': {
+    rule: 'retries-safely',
+    kinds: ['POST /things'],
+    habits: { body: ({ method, name }, attempt) => (method === 'POST' ? `{"name":"${name} ${attempt}"}` : undefined) },
+  },
+  'never gives up': { rule: 'gives-up', kinds: ['POST /things'], habits: { wait: retrying(exponential, 13) } },
+  'repeats what it cannot decode': {
+    rule: 'tolerates',
+    kinds: ['GET /things', 'GET /things/{}'],
+    habits: { isTolerant: false },
+  },
+  'reports a write as done that failed': {
+    rule: 'tells',
+    kinds: ['POST /things', 'PUT /things/{}', 'PATCH /things/{}', 'DELETE /things/{}'],
+    habits: { ...NO_RETRIES, tells: false },
+    program: writes,
+    playsMax: 40,
+  },
+};
+
+describe('a wrong client breaks its rule for each kind, and nothing else:', { concurrency: 4 }, () => {
+  for (const [name, { rule, kinds, ...client }] of Object.entries(WRONG)) {
+    test(`one that ${name}`, async () => {
+      const { rules } = await run(client);
+      const broken = rules.filter(({ verdict }) => verdict === 'broken');
+      const others = broken.filter(
+        (cell) => cell.rule !== rule && !(rule === 'once' && cell.rule === 'retries-safely'),
+      );
+      assert.deepEqual(
+        others.map((cell) => `${cell.rule} for ${cell.kind}: ${cell.evidence[0]}`),
+        [],
+      );
+      const found = broken.filter((cell) => cell.rule === rule).map(({ kind }) => kind);
+      assert.deepEqual(found.sort(), [...kinds].sort());
+    });
+  }
+});

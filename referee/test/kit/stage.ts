@@ -1,0 +1,82 @@
+import { createServer, type RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { learnedFrom, UNKNOWN_CLIENT } from '../../src/client/learned.ts';
+import type { Play } from '../../src/client/note.ts';
+import { planFor } from '../../src/client/plan.ts';
+import { type Asked, type ClientReport, reportOn } from '../../src/client/report.ts';
+import { USUAL_CUSTOMS } from '../../src/client/rules.ts';
+import { openProxy, type ProxyOptions } from '../../src/proxy/proxy.ts';
+import { standing } from './upstream.ts';
+
+export const ASKED: Asked = {
+  customs: USUAL_CUSTOMS,
+  skipped: [],
+  only: [],
+  isRecoveryRequired: false,
+  isStrict: false,
+  isFailureAllowed: false,
+  isPartialAllowed: false,
+  expected: [],
+};
+
+/** An API that keeps things by their Idempotency-Key, in memory. */
+export function things(): RequestListener {
+  const made = new Map<string, string>();
+  let ids = 0;
+  return async (request, response) => {
+    const body = await text(request);
+    const key = request.headers['idempotency-key'];
+    const send = (status: number, answer: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    if (request.method === 'DELETE') return response.writeHead(204).end();
+    if (request.method !== 'POST')
+      return send(200, request.url?.endsWith('s') ? [{ id: 1, name: 'a' }] : { id: 1, name: 'a' });
+    ids += 1;
+    const stored = (key && made.get(`${key}`)) || JSON.stringify({ id: ids, name: JSON.parse(body || '{}').name });
+    if (key) made.set(`${key}`, stored);
+    return send(201, JSON.parse(stored));
+  };
+}
+
+export interface StageOptions {
+  readonly asked?: Partial<Asked>;
+  readonly api?: () => RequestListener;
+  readonly playsMax?: number;
+  readonly isWhole?: boolean;
+  readonly proxy?: Partial<ProxyOptions>;
+}
+
+/**
+ * Learns, plans and judges as the command does, with a client in this process, and all plays side by side: each has an
+ * API of its own, and mostly waits.
+ */
+export async function judged(
+  client: (url: string) => Promise<void>,
+  options: StageOptions = {},
+): Promise<ClientReport> {
+  const { asked = {}, api = things, playsMax = 24, isWhole = false, proxy = {} } = options;
+  const wanted = { ...ASKED, ...asked };
+  const play = async (script: string): Promise<Play> => {
+    await using upstream = await standing(createServer(api()));
+    await using opened = await openProxy({ ...proxy, upstream: upstream.url, script });
+    const exit = await client(opened.url).then(
+      () => 0,
+      () => 1,
+    );
+    return { ...(await opened.end()), command: { exit, timedOut: false } };
+  };
+  const runs = [await play('ok'), await play('ok')];
+  const learned = learnedFrom(runs.map(({ requests }) => requests));
+  const planned = planFor(learned, wanted.customs, isWhole);
+  const chosen = planned.slice(0, isWhole ? undefined : playsMax);
+  const plays = await Promise.all(chosen.map(({ script }) => play(script)));
+  const left = planned.slice(chosen.length).map(({ kind }) => kind);
+  return reportOn({ plays, planned: planned.length, durationMs: 0, learned, isWhole, left }, wanted, UNKNOWN_CLIENT);
+}
+
+/** The broken cells of a report, each with its first piece of evidence. */
+export function brokenIn({ rules }: ClientReport): string[] {
+  return rules
+    .filter(({ verdict }) => verdict === 'broken')
+    .map(({ rule, kind, evidence }) => `${rule} for ${kind}: ${evidence[0]}`);
+}
