@@ -1,4 +1,4 @@
-import type { Note } from './note.ts';
+import { type Note, TOLERANCE_MS } from './note.ts';
 
 /** A longer pause is no wait between two tries: the greater of both, added to the Retry-After in force. */
 const PAUSE_MS_MAX = 10_000;
@@ -64,10 +64,14 @@ export function chainsOf(
   const chains: Request[][] = [];
   const open = new Set<Request[]>();
   for (const request of requests) {
-    const followed = [...open].find((chain) => {
+    const isTry = (chain: readonly Request[]) => {
       const last = chain.at(-1);
-      return isRetry(chain, request) && last && !isInterrupted(last, request);
-    });
+      return last !== undefined && isRetry(chain, request) && !isInterrupted(last, request);
+    };
+    const possible = [...open].filter(isTry);
+    // In doubt it repeats the call whose wait is over, or is the first try of another one.
+    const over = possible.find((chain) => isOver(chain.at(-1), request));
+    const followed = over ?? (chains.length >= expected ? possible[0] : undefined);
     const chain = followed ?? [];
     chain.push(request);
     if (!followed) chains.push(chain);
@@ -84,6 +88,11 @@ export function ownWaitsOf({ tries }: Chain): number[] {
     const before = tries[index];
     return before && !before.isWaitAsked ? [Math.max(0, request.at - before.answeredAt)] : [];
   });
+}
+
+/** True if the wait that an answer asked for is over. */
+function isOver(answered: Request | undefined, { at }: Request): boolean {
+  return !answered?.isWaitAsked || at >= answered.answeredAt + (answered.retryAfter ?? 0) * 1_000 - TOLERANCE_MS;
 }
 
 function isRetry(chain: readonly Request[], { at }: Request): boolean {

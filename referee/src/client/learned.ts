@@ -70,14 +70,17 @@ export function isConfirmed({ status, isDelivered }: Note): boolean {
   return isDelivered && status !== null && status < 400;
 }
 
-/** True if requests were under way at the same time. A client that leaves may come back before that is seen. */
+/**
+ * True if requests were under way at the same time, or one came on another connection that was opened before the
+ * answer to the one before had ended. A client that leaves may come back before that is seen.
+ */
 export function areOverlapping(notes: readonly Note[]): boolean {
   const ordered = notes.toSorted((one, other) => one.at - other.at);
   let latest: Note | undefined;
   for (const note of ordered) {
-    if (latest && note.at < latest.answeredAt && (latest.isDelivered || latest.answeredAt - note.at > LEAVING_MS_MAX)) {
-      return true;
-    }
+    const beganAt = latest?.connection === note.connection ? note.at : Math.min(note.at, note.connectedAt);
+    const earlyMs = (latest?.answeredAt ?? beganAt) - beganAt;
+    if (earlyMs > (latest?.isDelivered ? 0 : LEAVING_MS_MAX)) return true;
     if (!latest || note.answeredAt > latest.answeredAt) latest = note;
   }
   return false;

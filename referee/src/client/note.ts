@@ -33,6 +33,7 @@ export interface Note {
   readonly credentials: string;
   /** The connection that it came on, by number. */
   readonly connection: number;
+  readonly connectedAt: number;
   /** The step that it met, as it is written; null for none. */
   readonly step: string | null;
   /** True if it came while a limit, quota or ban was in force, and so spent no step. */

@@ -192,7 +192,7 @@ function isSurvivable({ requests }: Play): boolean {
 }
 
 /** The kinds of requests that came, and how often at most. */
-export function countsOf(plays: readonly Play[]): KindCount[] {
+function countsOf(plays: readonly Play[]): KindCount[] {
   const counts = new Map<string, number>();
   for (const { requests } of plays) {
     for (const [kind, same] of Map.groupBy(requests, (request) => request.kind)) {

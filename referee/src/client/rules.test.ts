@@ -42,7 +42,14 @@ function notesOf(happened: readonly Happened[]): Note[] {
   return happened.map(([at, { target = '/v1/categories', ...differs }]) => {
     const { method = 'GET', body = null } = differs;
     const about = { method, path: target, kind: `${method} ${target}`, call: `${method} ${target} ${body}`, body };
-    const usual = { idempotencyKey: null, isConditional: false, credentials: 'a', connection: 1, step: 'ok' };
+    const usual = {
+      idempotencyKey: null,
+      isConditional: false,
+      credentials: 'a',
+      connection: 1,
+      connectedAt: 0,
+      step: 'ok',
+    };
     const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true };
     return { at, answeredAt: at, ...about, ...usual, ...answer, ...differs };
   });

@@ -204,10 +204,10 @@ class Judging {
   /** The request that each try repeats. */
   #retries(): ReadonlyMap<Request, Request> {
     const retries = new Map<Request, Request>();
-    for (const { tries, calls } of this.#chains) {
+    for (const { tries } of this.#chains) {
       for (const [index, request] of tries.entries()) {
         const before = tries[index - 1];
-        if (before && index >= calls) retries.set(request, before);
+        if (before) retries.set(request, before);
       }
     }
     return retries;

@@ -21,6 +21,11 @@ export interface ContextOptions {
   readonly seed?: string;
 }
 
+interface Connection {
+  readonly number: number;
+  readonly openedAt: number;
+}
+
 /** State that the exchanges of one proxy share. */
 export class ProxyContext {
   readonly clock: Clock = CLOCK;
@@ -32,7 +37,7 @@ export class ProxyContext {
   readonly isRecorded: boolean;
   readonly seed: string;
   readonly closing: AbortSignal;
-  readonly #connections = new WeakMap<Socket, number>();
+  readonly #connections = new WeakMap<Socket, Connection>();
   #count = 0;
   /** Requests that the upstream did not answer, and the reason of the first. */
   unanswered = 0;
@@ -54,11 +59,13 @@ export class ProxyContext {
     this.closing = options.closing;
   }
 
-  /** The number of a connection, in the order of their first requests. */
-  connectionNumber(socket: Socket): number {
-    const number = this.#connections.get(socket) ?? this.#count + 1;
-    this.#connections.set(socket, number);
-    this.#count = Math.max(this.#count, number);
-    return number;
+  /** A connection, with its number in the order of their beginnings. */
+  connection(socket: Socket): Connection {
+    const known = this.#connections.get(socket);
+    if (known) return known;
+    this.#count += 1;
+    const connection = { number: this.#count, openedAt: this.clock.steadyMs() };
+    this.#connections.set(socket, connection);
+    return connection;
   }
 }

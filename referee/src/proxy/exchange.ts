@@ -45,7 +45,7 @@ export class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #context: ProxyContext;
-  readonly #connection: number;
+  readonly #connection: ReturnType<ProxyContext['connection']>;
   readonly #fields: Fields;
   readonly #at: number;
   /** Aborted when the client has left, or has its answer. */
@@ -66,7 +66,7 @@ export class Exchange {
     this.#request = request;
     this.#response = response;
     this.#context = context;
-    this.#connection = context.connectionNumber(request.socket);
+    this.#connection = context.connection(request.socket);
     this.#at = context.clock.steadyMs();
     this.#fields = fieldsOf(request.rawHeaders);
     this.credentials = credentialsOf(request.rawHeaders);
@@ -98,7 +98,8 @@ export class Exchange {
       idempotencyKey: key === undefined ? null : digest(key.replace(/^"(.*)"$/, '$1')),
       isConditional: fieldOf(this.#fields, 'if-match') !== undefined,
       credentials: this.credentials,
-      connection: this.#connection,
+      connection: this.#connection.number,
+      connectedAt: this.#connection.openedAt,
       step: this.#turn?.isSpent ? stepText(this.#turn.step) : null,
       isEarly: this.#turn?.isEarly ?? false,
       status: this.#answer?.status ?? null,

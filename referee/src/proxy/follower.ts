@@ -118,7 +118,7 @@ export class Follower {
 }
 
 /** True if a step may be met by a request, whichever it is of its kind. */
-export function matches({ method, path }: Aim, request: Pick<Arriving, 'method' | 'path' | 'ownPath'>): boolean {
+function matches({ method, path }: Aim, request: Pick<Arriving, 'method' | 'path' | 'ownPath'>): boolean {
   if (method !== request.method) return false;
   return path === undefined || [request.path, request.ownPath].some((each) => isLike(path, each));
 }

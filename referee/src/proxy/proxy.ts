@@ -73,7 +73,8 @@ export async function openProxy(options: ProxyOptions) {
 
   const listener = { joinDuplicateHeaders: true };
   const server = tls ? createTlsServer({ ...listener, ...tls }, serve) : createServer(listener, serve);
-  server.on('checkContinue', serve).listen(port, host);
+  server.on('checkContinue', serve).on(tls ? 'secureConnection' : 'connection', (socket) => context.connection(socket));
+  server.listen(port, host);
   await once(server, 'listening');
   const { address, family, port: bound } = server.address() as AddressInfo;
   const named = family === 'IPv6' ? `[${address}]` : address;

@@ -182,7 +182,7 @@ export function markdownOf(suite: Suite): string {
 }
 
 /** The number of verdicts of each kind, in words. */
-export function countsOf(verdicts: readonly Verdict[], words: Words = WORDS): string {
+function countsOf(verdicts: readonly Verdict[], words: Words = WORDS): string {
   const counts = KINDS.map((kind) => [countOf(verdicts, kind), words[kind]] as const);
   return counts
     .filter(([count]) => count > 0)
