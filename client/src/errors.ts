@@ -73,6 +73,12 @@ export interface Refusal
   readonly at: number;
 }
 
+/** A moment by two clocks, in milliseconds: the client's, which measures waits, and the machine's, for `retryAt`. */
+export interface Instant {
+  readonly now: number;
+  readonly unixMs: number;
+}
+
 class ServiceError extends PetCatalogError {
   /** The name of the class. */
   declare readonly name: 'ApiError';
@@ -84,10 +90,11 @@ class ServiceError extends PetCatalogError {
   declare readonly headers: Headers;
 
   /** Only the client creates instances. */
-  constructor(operation: OperationName, refusal: Refusal, now: number) {
+  constructor(operation: OperationName, refusal: Refusal, { now, unixMs }: Instant) {
     const { at, message, ...detail } = refusal;
-    const untilMs = detail.retryAfter && at + detail.retryAfter * 1_000;
-    const retryAfter = untilMs && Math.max(1, Math.ceil((untilMs - now) / 1_000));
+    const leftMs = detail.retryAfter && at + detail.retryAfter * 1_000 - now;
+    const retryAfter = leftMs === undefined ? undefined : Math.max(1, Math.ceil(leftMs / 1_000));
+    const untilMs = leftMs === undefined ? undefined : unixMs + leftMs;
     super(operation, `${message} (${detail.code})`, { ...detail, retryAfter, untilMs });
   }
 }
@@ -107,7 +114,7 @@ export type ApiError = ServiceError &
   );
 
 /** For `error instanceof ApiError`; only the client creates instances. */
-export const ApiError = ServiceError as new (operation: OperationName, refusal: Refusal, now: number) => ApiError;
+export const ApiError = ServiceError as new (operation: OperationName, refusal: Refusal, at: Instant) => ApiError;
 
 // On the prototypes, where stack traces look. `ServiceError` takes the name that it is exported by.
 for (const [name, type] of Object.entries({ PetCatalogError, ConnectionError, TimeoutError, ApiError: ServiceError })) {

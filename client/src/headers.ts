@@ -30,11 +30,26 @@ export function readMinute(headers: Headers): Minute | undefined {
   return limit && seconds ? { limit: +limit, remaining: Number(remaining), seconds: +seconds } : undefined;
 }
 
-/** Reads `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds; undefined if it is missing. */
+/** More seconds are taken for as many, as RFC 9111, section 1.2.2, has it. */
+const SECONDS_MAX = 2 ** 31;
+/** The three forms of RFC 9110, section 5.6.7; the last has no zone, and is GMT like the others. */
+const HTTP_DATE =
+  /^(?:\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT|\w{6,9}, \d\d-\w{3}-\d\d [\d:]{8} GMT|\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})$/;
+
+/**
+ * Reads `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds; undefined if it is missing, malformed
+ * or over. A date is compared with that of the response, else with `now`, in Unix milliseconds.
+ */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const value = headers.get('Retry-After');
-  if (!value) return undefined;
-  return Math.max(0, Math.ceil(Number.isNaN(+value) ? (Date.parse(value) - now) / 1_000 : +value)) || undefined;
+  const value = headers.get('Retry-After') ?? '';
+  const untilMs = readHttpDate(value) - (readHttpDate(headers.get('Date') ?? '') || now);
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil(untilMs / 1_000);
+  return seconds > 0 ? Math.min(seconds, SECONDS_MAX) : undefined;
+}
+
+function readHttpDate(text: string): number {
+  if (!HTTP_DATE.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
 }
 
 /** The target of the first link with this relation. */

@@ -77,7 +77,7 @@ export interface ChangeOptions extends CallOptions {
    * The `ETag` of the resource as you know it, from a response's `headers`, or several, separated by commas. The call
    * rejects with `precondition_failed` if the resource has changed since, also by an earlier attempt of the same call
    * whose answer was lost. Default: the call changes the resource in any state. Null, which `headers.get` gives for a
-   * header that is missing, is a TypeError.
+   * header that is missing, and an empty text are a TypeError.
    */
   readonly ifMatch?: string | null | undefined;
 }

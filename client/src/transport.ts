@@ -1,7 +1,7 @@
 import { ApiPromise, type ApiResponse } from './api-promise.ts';
 import { CLIENT_OPTIONS, callOptions, checkOptions, checkPart, typeOf } from './checks.ts';
 import type { ErrorCode } from './contract.ts';
-import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
+import { ApiError, ConnectionError, type Instant, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import type { Method, OperationName } from './operation.ts';
 import type { ChangeOptions, Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
@@ -156,6 +156,7 @@ export class Transport {
         const { onRetry } = this.#options;
         const event = { operation, attempt, waitMs, error: failure };
         quietly(() => onRetry?.(event));
+        within.throwIfAborted();
         // After a 429 the call waits in the throttle, with all the others.
         if (failure.status !== 429 || !failure.code) await this.#clock.sleep(waitMs, within);
       }
@@ -197,7 +198,9 @@ export class Transport {
     headers.set('Authorization', `Bearer ${this.#apiKey}`);
     headers.delete('If-None-Match');
     headers.delete('If-Match');
-    if (options?.ifMatch) headers.set('If-Match', options.ifMatch);
+    const { ifMatch } = options ?? {};
+    if (ifMatch?.trim() === '') throw new TypeError(`${operation}: ifMatch is empty; pass the ETag of the resource`);
+    if (ifMatch) headers.set('If-Match', ifMatch);
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', idempotencyKey);
     if (cached) headers.set('If-None-Match', cached.etag);
@@ -209,7 +212,7 @@ export class Transport {
   async #attempt(prepared: Prepared, turn: Attempt): Promise<ApiResponse<unknown>> {
     const { operation, isFree } = prepared;
     const held = isFree ? undefined : await this.#throttle.enter(turn);
-    if (held) throw notSent(operation, held, this.#clock.now());
+    if (held) throw notSent(operation, held, this.#instant());
     try {
       const { ticket } = this.#throttle;
       const startedAt = this.#clock.now();
@@ -262,11 +265,11 @@ export class Transport {
       if (Array.isArray(data)) asPage(data, readCursor(headers));
       return { data, status, headers, requestId, limits };
     }
-    const at = this.#clock.now();
-    const retryAfter = readRetryAfter(headers, at) ?? (status === 429 ? 1 : undefined);
+    const instant = this.#instant();
+    const retryAfter = readRetryAfter(headers, instant.unixMs) ?? (status === 429 ? 1 : undefined);
     const { code, message } = Object(data);
     if (isGood || typeof code !== 'string') {
-      const untilMs = retryAfter && at + retryAfter * 1_000;
+      const untilMs = retryAfter && instant.unixMs + retryAfter * 1_000;
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
     // After an attempt of unknown outcome a 404 says that this one deleted what is asked for.
@@ -279,10 +282,16 @@ export class Transport {
       requestId,
       headers: new Headers([...headers].map(([name, value]) => [name, this.#withoutKey(value)])),
       retryAfter,
-      at,
+      at: instant.now,
     };
     if (status === 429) this.#throttle.refused(refusal);
-    throw new ApiError(operation, refusal, at);
+    throw new ApiError(operation, refusal, instant);
+  }
+
+  /** The present moment. The machine's clock may be corrected, and goes on while the machine sleeps. */
+  #instant(): Instant {
+    const now = this.#clock.now();
+    return { now, unixMs: this.#clock === systemClock ? Date.now() : now };
   }
 
   /** Calls the hooks. Their errors and rejections do not affect the call. */
@@ -428,14 +437,15 @@ function fromEnvironment(name: string): string | undefined {
 }
 
 /** The error of a call that the throttle does not admit. */
-function notSent(operation: OperationName, held: Held, now: number): PetCatalogError {
+function notSent(operation: OperationName, held: Held, at: Instant): PetCatalogError {
   if ('code' in held) {
     const message = `not sent; an earlier call was answered: ${held.message}`;
-    return new ApiError(operation, { ...held, message }, now);
+    return new ApiError(operation, { ...held, message }, at);
   }
-  const retryAfter = Math.ceil((held.turnAt - now) / 1_000);
+  const leftMs = held.turnAt - at.now;
+  const retryAfter = Math.ceil(leftMs / 1_000);
   const message = `not sent; pacing would send it in ${retryAfter} s, after its deadline`;
-  return new TimeoutError(operation, message, { retryAfter, untilMs: held.turnAt });
+  return new TimeoutError(operation, message, { retryAfter, untilMs: at.unixMs + leftMs });
 }
 
 function quietly(notify: () => unknown): void {

@@ -85,6 +85,13 @@ test('address and key come from the environment, and an ETag that is missing is 
     const ifMatch = new Headers().get('ETag');
     const message = 'ifMatch is null; pass a string';
     await assert.rejects(catalog.inventory.update(1, { quantity: 1 }, { ifMatch }), { name: 'TypeError', message });
+    for (const empty of ['', ' ']) {
+      const refused = {
+        name: 'TypeError',
+        message: 'updateInventory: ifMatch is empty; pass the ETag of the resource',
+      };
+      await assert.rejects(catalog.inventory.update(1, { quantity: 1 }, { ifMatch: empty }), refused);
+    }
   } finally {
     restore('PET_CATALOG_URL', PET_CATALOG_URL);
     restore('PET_CATALOG_KEY', PET_CATALOG_KEY);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import manifest from '../../client/package.json' with { type: 'json' };
+import { readRetryAfter } from '../../client/src/headers.ts';
 import {
   ApiError,
   ConnectionError,
@@ -221,7 +222,37 @@ test('the wait that an error tells is what is left of it, in whole seconds', () 
     [1_000, 1],
     [5_000, 1],
   ] as const) {
-    const { retryAfter, retryAt } = new ApiError('getPet', refusal, 10_000 + passedMs);
+    const { retryAfter, retryAt } = new ApiError('getPet', refusal, {
+      now: 10_000 + passedMs,
+      unixMs: 10_000 + passedMs,
+    });
     assert.deepEqual([retryAfter, retryAt?.getTime()], [left, 12_000]);
   }
+});
+
+test('Retry-After is whole seconds, or a date in one of its three forms, whatever the time zone', () => {
+  const { TZ } = process.env;
+  process.env.TZ = 'America/New_York';
+  const now = Date.parse('Sun, 06 Nov 1994 08:49:17.300 GMT');
+  for (const [value, seconds] of [
+    ['20', 20],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 20],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 20],
+    ['Sun Nov  6 08:49:37 1994', 20],
+    ['9999999999999999', 2 ** 31],
+    ['Sun, 06 Nov 1994 08:49:17 GMT', undefined],
+    ['0', undefined],
+    ['0x10', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['', undefined],
+    ['soon', undefined],
+    ['1994-11-06', undefined],
+  ] as const)
+    assert.equal(readRetryAfter(new Headers({ 'retry-after': value }), now), seconds, value);
+  const byResponse = { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:07 GMT' };
+  assert.equal(readRetryAfter(new Headers(byResponse), now - 86_400_000), 30, 'by the date of the response');
+  if (TZ === undefined) delete process.env.TZ;
+  else process.env.TZ = TZ;
 });
