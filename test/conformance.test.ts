@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Pace } from '../referee/src/server/trial.ts';
+import type { Pace } from '../referee/src/trial/trial.ts';
 import { notPassed, openBalancer, refereed } from './conformance/referee.ts';
 import { type ManualClock, patientClock, untilEqual } from './kit/clock.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { sharedRedis } from './kit/redis-server.ts';
 import { json, type TestService, testService } from './kit/service.ts';
 
-/** The rules of `src/conformance/`, each once, on everything that the service may stand on. */
+/** Every rule of `referee server`, at both levels, on everything that the service may stand on. */
 describe('the referee finds nothing to blame', () => {
   test('on the embedded database, waiting for windows and bans', async () => {
     await using service = await testService();
@@ -20,7 +20,7 @@ describe('the referee finds nothing to blame', () => {
     const { secret } = await service.issue();
     const report = await refereed(service, { key: secret, isFull: false, concurrency: 50, level: 'published' });
     assert.deepEqual(
-      notPassed(report).filter((text) => !/--full waits$/.test(text)),
+      notPassed(report).filter((text) => !/--full (waits|judges it)$/.test(text)),
       [],
     );
     const { answered } = service.events;
@@ -29,7 +29,7 @@ describe('the referee finds nothing to blame', () => {
     const reader = await service.issue();
     const categories = await json<{ name: string }[]>(service.call(reader.secret, '/categories'));
     assert.deepEqual(
-      categories.filter(({ name }) => !name.startsWith('conformance-')),
+      categories.filter(({ name }) => !name.startsWith('Conformance-')),
       [],
     );
   });
@@ -44,7 +44,7 @@ describe('the referee finds nothing to blame', () => {
     const skipped = notPassed(await refereed(service, { key: hasty, isFull: false }));
     assert.ok(skipped.length > 20);
     for (const text of skipped)
-      assert.match(text, / skipped: (no --|.* for \d+ s; --full waits|it waits|there is no other key)/);
+      assert.match(text, / skipped: (no --|.* for \d+ s; --full waits|it waits|the other caller has spent its limit)/);
   });
 
   const together = { skip: noPostgres };
@@ -76,6 +76,7 @@ describe('the referee finds nothing to blame', () => {
 
 async function assertKept(service: Pick<TestService, 'url' | 'clock' | 'issue'>, pace = paceOf(service.clock)) {
   const other = await service.issue({ environment: 'staging' });
+  assert.deepEqual(notPassed(await refereed(service, { level: 'published', pace })), []);
   const report = await refereed(service, { otherEnvironmentKey: other.secret, pace });
   assert.deepEqual(notPassed(report), []);
   return report;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Report } from '../../referee/src/server/rule.ts';
+import type { Report } from '../../referee/src/trial/rule.ts';
+import { runReferee } from '../../referee/test/kit/fixtures.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 import { manualClock } from '../kit/clock.ts';
 import { caddyMissing, startCaddy } from '../kit/deploy/caddy.ts';
 import { startNginx } from '../kit/deploy/nginx.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { runProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 const CLOCK = { ...manualClock(), ...systemTime() };
@@ -36,9 +36,9 @@ async function brokenBehind(url: string, service: Awaited<ReturnType<typeof test
   const file = join(folder.path, 'ca.pem');
   writeFileSync(file, ca);
   const [key, limited] = [(await service.issue({ plan: 'pro' })).secret, (await service.issue()).secret];
-  const args = ['conformance', url, '--key', key, '--limited-key', limited, '--level', 'ours', '--json'];
+  const args = ['server', url, '--key', key, '--limited-key', limited, '--level', 'ours', '--json'];
   const env = ca === '' ? {} : { NODE_EXTRA_CA_CERTS: file };
-  const { stdout, stderr } = await runProcess(args, { cwd: folder.path, env });
+  const { stdout, stderr } = await runReferee(args, { cwd: folder.path, env });
   assert.ok(stdout, stderr);
   const { rules } = JSON.parse(stdout) as Report;
   assert.ok(rules.filter(({ verdict }) => verdict === 'passed').length > 70);

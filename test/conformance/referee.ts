@@ -3,8 +3,8 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { judge, type RefereeOptions } from '../../referee/src/server/referee.ts';
-import type { Report } from '../../referee/src/server/rule.ts';
+import { judge, type RefereeOptions } from '../../referee/src/server/server.ts';
+import type { Report } from '../../referee/src/trial/rule.ts';
 import type { ManualClock } from '../kit/clock.ts';
 import type { TestService } from '../kit/service.ts';
 

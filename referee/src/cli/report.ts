@@ -3,8 +3,8 @@ import type { ClientReport } from '../client/report.ts';
 import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
 import type { Suite } from '../report/write.ts';
-import { suiteOf } from '../server/report.ts';
-import type { Report } from '../server/rule.ts';
+import { suiteOf } from '../trial/report.ts';
+import type { Report } from '../trial/rule.ts';
 import { type Invocation, readOptionFile } from './invocation.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 

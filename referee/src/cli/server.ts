@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { Mistake } from '../mistake.ts';
-import { type Judgement, judge, NoServer, type RefereeOptions, RULES, selected } from '../server/referee.ts';
-import { listOf, suiteOf, worstOf } from '../server/report.ts';
-import { LEVELS, type Level, type Report } from '../server/rule.ts';
-import { realPace } from '../server/trial.ts';
+import { type Judgement, judge, type RefereeOptions, RULES, selected } from '../server/server.ts';
+import { listOf, suiteOf, worstOf } from '../trial/report.ts';
+import { LEVELS, type Level, type Report } from '../trial/rule.ts';
+import { realPace } from '../trial/trial.ts';
 import { collect, type Invocation } from './invocation.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
@@ -23,6 +23,7 @@ interface Options extends OutputOptions {
   readonly limitedKey?: string;
   readonly otherEnvironmentKey?: string;
   readonly plan?: string;
+  readonly keyPlan?: string;
   readonly full?: true;
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
@@ -41,6 +42,7 @@ export function addServerCommand(program: Command, invocation: Invocation): void
     .option('--limited-key <key>', 'a fresh key of the free plan, to be used up; without it limits are not judged')
     .option('--other-environment-key <key>', 'a key of the other environment')
     .option('--plan <plan>', 'the plan of the limited key (free, pro or business); its Limit is judged then')
+    .option('--key-plan <plan>', 'the plan of --key; its Limit is judged then')
     .option('--full', 'also judge what must wait for a window or a ban, about two minutes')
     .option('--only <id>', 'judge this rule alone; repeatable', collect)
     .option('--skip <id>', 'leave this rule out; repeatable', collect)
@@ -79,7 +81,7 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
     ...options,
     url,
     key,
-    planLimits: planLimits(options),
+    ...limitsOfPlans(options),
     isFull: options.full === true,
     concurrency: readCount(options.concurrency, '--concurrency', { min: 2, max: CONCURRENCY_MAX }),
     pace: realPace(invocation.progress),
@@ -89,24 +91,24 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
     },
   };
   invocation.progress('Judging', judged, total);
-  try {
-    let { report, failure } = await judge(settings);
-    const reports: [Report, ...Report[]] = [report];
-    for (let times = 1; times < repeat && failure === undefined; times += 1) {
-      ({ report, failure } = await judge(settings));
-      reports.push(report);
-    }
-    return { report: worstOf(reports), failure };
-  } catch (error) {
-    throw error instanceof NoServer ? new Mistake(error.message) : error;
+  let { report, failure } = await judge(settings);
+  const reports: [Report, ...Report[]] = [report];
+  for (let times = 1; times < repeat && failure === undefined; times += 1) {
+    ({ report, failure } = await judge(settings));
+    reports.push(report);
   }
+  return { report: worstOf(reports), failure };
 }
 
-function planLimits({ plan, list }: Options): readonly number[] | undefined {
-  if (plan === undefined) return list && [];
-  const limits = Object.hasOwn(PLANS, plan) && PLANS[plan];
-  if (!limits) throw new Mistake(`--plan is "${plan}"; write ${Object.keys(PLANS).join(', ')}`);
-  return limits;
+/** The limits of the plans that are named; a list of rules has those of plans too. Throws `Mistake`. */
+function limitsOfPlans({ plan, keyPlan, list }: Options): Pick<RefereeOptions, 'planLimits' | 'keyPlanLimits'> {
+  const read = (option: string, name: string | undefined) => {
+    if (name === undefined) return list && [];
+    const limits = Object.hasOwn(PLANS, name) && PLANS[name];
+    if (!limits) throw new Mistake(`${option} is "${name}"; write ${Object.keys(PLANS).join(', ')}`);
+    return limits;
+  };
+  return { planLimits: read('--plan', plan), keyPlanLimits: read('--key-plan', keyPlan) };
 }
 
 /** The rules that the options select. Throws `Mistake`. */
@@ -117,7 +119,7 @@ function readSelection(options: Options) {
     const unknown = ids.find((id) => !RULES.some((rule) => rule.id === id));
     if (unknown !== undefined) throw new Mistake(`${option} is "${unknown}"; --list names the rules`);
   }
-  const rules = selected({ level, only, skip, planLimits: planLimits(options) });
+  const rules = selected({ level, only, skip, ...limitsOfPlans(options) });
   if (rules.length === 0) throw new Mistake('--skip and --only leave no rule');
   return rules;
 }

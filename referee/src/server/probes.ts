@@ -1,6 +1,7 @@
-import { bodyOf, type Exchange, limitsOf, Skipped } from './exchange.ts';
-import type { Category, Listing } from './list-reader.ts';
-import { creating, type Trial } from './trial.ts';
+import { bodyOf, type Exchange, Skipped } from '../trial/exchange.ts';
+import type { Category, Listing } from '../trial/list-reader.ts';
+import { creating, type Trial } from '../trial/trial.ts';
+import { limitsOf, NOWHERE } from './catalog-limit.ts';
 
 /** One more than servers that cap a list by default give. */
 const LISTED_MIN = 21;
@@ -22,18 +23,23 @@ export async function list(trial: Trial): Promise<Exchange> {
 
 export const createDescribed = (trial: Trial) => trial.post({ name: trial.newName(), description: 'A species' });
 
+const REFILL_SECONDS = 1.1;
+const COUNTING_TRIES = 2;
+const UNICODE = ' É ß 猫 🐕';
+const MARKUP = ' <b>&amp; & more</b>';
+
 /** The answer to a create with characters that are often escaped, and with such that are not ASCII. */
 export const createUnicode = (trial: Trial) =>
-  trial.post({ name: `${trial.newName()} é ß 猫 🐕`, description: 'A "species"\\breed, <b>& more</b>' });
+  trial.post({ name: `${trial.newName()}${UNICODE}`, description: 'A "species"\\breed, <b>& more</b>' });
 
 /** The answer to a create with an id and an unknown member. */
 export const createWithId = (trial: Trial) => trial.post({ name: trial.newName(), id: CLIENTS_ID, extra: [] });
 
 export const withoutKey = (trial: Trial) => trial.sendAll(listAndCreate(trial, undefined));
 
-/** A GET and a POST with a key that was never issued, then a GET with what is nearly the key. */
+/** A GET and creates with a key that was never issued, then a GET with what is nearly the key. */
 export function withUnknownKey(trial: Trial): Promise<readonly Exchange[]> {
-  const { key } = trial.options;
+  const { key = '' } = trial.options;
   const near = [`${key}x`, ...nearKeys(key).map(([each]) => each)];
   return trial.sendAll([
     ...listAndCreate(trial, `Bearer ${unknownKeyLike(key)}`),
@@ -45,14 +51,21 @@ export function withUnknownKey(trial: Trial): Promise<readonly Exchange[]> {
 export function nearKeys(key: string): readonly (readonly [near: string, word: string])[] {
   const middle = Math.floor(key.length / 2);
   const other = key[middle] === 'x' ? 'y' : 'x';
-  return [
+  const turned = [...key]
+    .map((each) => (each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase()))
+    .join('');
+  const near = [
     [key.slice(0, -1), `\${KEY%?}`],
+    [key.slice(0, middle), `\${KEY:0:${middle}}`],
     [key.slice(0, middle) + other + key.slice(middle + 1), `\${KEY:0:${middle}}${other}\${KEY:${middle + 1}}`],
-  ];
+    [turned, `\${KEY~~}`],
+  ] as const;
+  // Of a key of one character nothing is left, and one of digits has no case.
+  return near.filter(([each]) => each !== '' && each !== key);
 }
 
 /** One answer of each kind of error that a client can provoke with a good key. */
-export const unknownPath = (trial: Trial) => trial.send({ path: '/conformance-nothing-is-here' });
+export const unknownPath = (trial: Trial) => trial.send({ path: NOWHERE });
 export const unknownMethod = (trial: Trial) => trial.send({ method: 'PATCH' });
 export const withoutName = (trial: Trial) => trial.post({});
 export const withNumberAsName = (trial: Trial) => trial.post({ name: 1 });
@@ -61,11 +74,11 @@ export const options = (trial: Trial) => trial.send({ method: 'OPTIONS' });
 export const largeBody = (trial: Trial) => trial.post(LARGE_BODY);
 export const wrongMediaType = (trial: Trial) => trial.post({ name: trial.newName() }, { 'content-type': 'text/plain' });
 
-/** Creates with values that are not of their type. */
+/** Creates with values of every JSON type that is not that of their field. */
 export const invalidValues = (trial: Trial) =>
   trial.sendAll([
     ...[null, true, ['a'], { a: 'b' }].map((name) => creating({ name })),
-    ...[7, ['a']].map((description) => creating({ name: trial.newName(), description })),
+    ...[7, true, ['a'], { a: 'b' }].map((description) => creating({ name: trial.newName(), description })),
     ...[JSON.stringify([{ name: trial.newName() }]), 'null', '"text"'].map((body) => creating(body)),
   ]);
 
@@ -86,10 +99,25 @@ export async function createCrowd(trial: Trial) {
   const count = Math.max(CREATED_MIN, LISTED_MIN - (before.list?.count ?? 0));
   const creates = Array.from({ length: count }, (_, index) => {
     const name = trial.newName();
-    const body = index % 2 === 0 ? { name } : { name, description: `The description of ${name}` };
+    const { [index % CROWD.length]: [ending, description] = ['', undefined] } = CROWD;
+    const body = { name: `${name}${ending}`, ...(description !== undefined && { description }) };
     return trial.send(creating(body), { isAlone: true });
   });
   return { before, creates: await Promise.all(creates) };
+}
+
+/** Endings of names, and descriptions: what servers fold, escape or leave out. */
+const CROWD: readonly (readonly [ending: string, description: string | undefined])[] = [
+  ['', undefined],
+  ['', 'The description of a category'],
+  [UNICODE, undefined],
+  [MARKUP, 'The <i>description</i> & more'],
+  ['', ''],
+];
+
+/** True if a name or a description has characters that a server may refuse. */
+export function isUnusual({ sent }: Exchange): boolean {
+  return /[^ -~]|[<&]|"description":""/.test(sent.body ?? '');
 }
 
 /** Independent probes, which a slow server gets at once. */
@@ -127,24 +155,56 @@ export function createdOf(exchange: Exchange): Category {
   return category;
 }
 
-/** The `X-RateLimit-Reset` of an answer. Skipped unless it is a Unix time in seconds. */
-export function resetOf(exchange: Exchange): number {
-  const { reset } = limitsOf(exchange);
-  if (reset === undefined || !isUnixTime(reset)) throw new Skipped('X-RateLimit-Reset is no Unix time');
-  return reset;
-}
-
-/** True if a number can be a Unix time in seconds: from 2001 to 2286. */
-export function isUnixTime(seconds: number): boolean {
-  return seconds >= 1e9 && seconds < 1e10;
-}
-
 /** A key of the same form that was never issued. Reports show it, so that it has no more of the key than a prefix. */
 export function unknownKeyLike(key: string): string {
   const start = key.lastIndexOf('_', PREFIX_CHARACTERS_MAX - 1) + 1;
   return `${key.slice(0, start)}${'unknown'.repeat(40).slice(0, Math.max(8, key.length - start))}`;
 }
 
+/** A list, and creates that are valid, invalid and no JSON: the key is judged first. */
 function listAndCreate(trial: Trial, authorization: string | undefined) {
-  return [{ authorization }, { ...creating({ name: trial.newName() }), authorization }];
+  const creates = [{ name: trial.newName() }, { name: 1 }, '{"name":'].map((body) => ({
+    ...creating(body),
+    authorization,
+  }));
+  return [{ authorization }, ...creates];
+}
+
+/** Requests that count like a list, by name, each between two lists. Skipped if requests come back meanwhile. */
+export async function countedTogether(trial: Trial): Promise<Readonly<Record<string, Between>>> {
+  const first = await trial.send();
+  // A bucket gives back several requests in this time, and a window none.
+  await trial.wait(REFILL_SECONDS, 'requests that come back');
+  const second = await trial.send();
+  if (takenBetween(first, second) !== 1) throw new Skipped('requests come back all the time');
+  return {
+    'a create': await between(trial, () => create(trial)),
+    'an unknown path': await between(trial, () => trial.send({ path: NOWHERE })),
+  };
+}
+
+export type Between = readonly [before: Exchange, after: Exchange];
+
+/** Two lists around a request; others if it seems not to count, as a request may have come back just then. */
+async function between(trial: Trial, ask: () => Promise<Exchange>): Promise<Between> {
+  for (let tries = 1; ; tries += 1) {
+    const before = await trial.send();
+    await ask();
+    const after = await trial.send();
+    if (tries === COUNTING_TRIES || takenBetween(before, after) >= 2) return [before, after];
+  }
+}
+
+/** The requests that were counted from one answer to another of one window. Skipped if that cannot be told. */
+export function takenBetween(before: Exchange, after: Exchange): number {
+  const [then, now] = [limitsOf(before), limitsOf(after)];
+  if (then.remaining === undefined || now.remaining === undefined) throw new Skipped('a header is missing');
+  if (then.reset !== now.reset) throw new Skipped('the window ended meanwhile');
+  return then.remaining - now.remaining;
+}
+
+/** Two creates of one name. */
+export async function createTwice(trial: Trial): Promise<readonly [Exchange, Exchange]> {
+  const body = { name: trial.newName() };
+  return [await trial.post(body), await trial.post(body)];
 }

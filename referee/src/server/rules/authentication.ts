@@ -1,7 +1,16 @@
-import { type Answer, type Exchange, Skipped } from '../exchange.ts';
+import { type Answer, type Exchange, Skipped } from '../../trial/exchange.ts';
+import {
+  expect,
+  expectStatus,
+  expectSuccess,
+  known,
+  ours,
+  published,
+  type RuleTable,
+  statuses,
+} from '../../trial/rule.ts';
+import type { Trial } from '../../trial/trial.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, expectSuccess, known, ours, published, type RuleTable, statuses } from '../rule.ts';
-import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */
 const PASSING: ReadonlySet<string> = new Set(['date', 'x-request-id', 'x-ratelimit-reset', 'connection', 'keep-alive']);
@@ -14,12 +23,12 @@ const UNAUTHENTICATED = published(
 export const AUTHENTICATION: RuleTable = {
   'auth.401-missing': {
     ...UNAUTHENTICATED,
-    expected: '401 for a list and for a create without a key',
+    expected: '401 for a list and for creates, valid or not, without a key',
     judge: statuses(401, withoutKey, { authorization: 'Bearer ' }),
   },
   'auth.401-invalid': {
     ...UNAUTHENTICATED,
-    expected: '401 for a list and for a create with an unknown key, and for a key that is nearly right',
+    expected: '401 for a list and for creates, valid or not, with an unknown key, and for a key that is nearly right',
     judge: statuses(401, withUnknownKey),
   },
   'auth.scheme-any-case': {
@@ -33,7 +42,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('wire.md, Authentication', 'Two Authorization headers, or anything but a bearer token, is 401.'),
     expected: '401 for the key alone, with the scheme Basic, twice, and with a word behind it',
     async judge(trial) {
-      const { key } = trial.options;
+      const { key = '' } = trial.options;
       for (const authorization of [key, `Basic ${key}`, `Bearer ${key}, Bearer ${key}`, `Bearer ${key} x`]) {
         expectStatus(await trial.send({ authorization }), 401);
       }
@@ -68,7 +77,7 @@ export const AUTHENTICATION: RuleTable = {
     ...ours('wire.md, Authentication', 'A failed authentication is always 401, however often it is repeated.'),
     expected: '401 twenty times',
     async judge(trial) {
-      const authorization = `Bearer ${unknownKeyLike(trial.options.key)}`;
+      const authorization = `Bearer ${unknownKeyLike(trial.options.key ?? '')}`;
       for (let i = 0; i < 20; i += 1) expectStatus(await trial.sendOnce({ authorization }), 401);
     },
   },
@@ -87,7 +96,7 @@ export const AUTHENTICATION: RuleTable = {
 
 /** An unknown key and another one, one right after the other. */
 async function alike(trial: Trial, token: string): Promise<[Exchange, Exchange]> {
-  const unknown = await trial.send({ authorization: `Bearer ${unknownKeyLike(trial.options.key)}` });
+  const unknown = await trial.send({ authorization: `Bearer ${unknownKeyLike(trial.options.key ?? '')}` });
   return [unknown, await trial.send({ authorization: `Bearer ${token}` })];
 }
 

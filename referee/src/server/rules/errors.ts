@@ -1,4 +1,6 @@
-import { bodyFault, bodyOf, type Exchange, NoAnswer } from '../exchange.ts';
+import { bodyFault, bodyOf, type Exchange, NoAnswer } from '../../trial/exchange.ts';
+import { answersTo, each, expect, expectStatus, ours, published, type RuleTable, statuses } from '../../trial/rule.ts';
+import type { Trial } from '../../trial/trial.ts';
 import {
   badJson,
   create,
@@ -12,8 +14,6 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { answersTo, each, expect, expectStatus, ours, published, type RuleTable, statuses } from '../rule.ts';
-import type { Trial } from '../trial.ts';
 
 export const ERRORS: RuleTable = {
   'errors.shape': {

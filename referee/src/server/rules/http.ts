@@ -1,7 +1,8 @@
-import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
+import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../../trial/exchange.ts';
+import { idOf } from '../../trial/list-reader.ts';
+import { each, expect, expectStatus, given, ours, type RuleTable, statuses } from '../../trial/rule.ts';
+import { creating, type RawTarget, type Trial } from '../../trial/trial.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { each, expect, expectStatus, given, ours, type RuleTable, statuses } from '../rule.ts';
-import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;
 
@@ -63,7 +64,7 @@ export const HTTP: RuleTable = {
         const items = jsonOf(page);
         expect(Array.isArray(items), 'a page is no array', page);
         expect(items.length <= limit, `a page of ${limit} has ${items.length}`, page);
-        const own = items.map((item) => membersOf(item).id);
+        const own = items.map((item) => idOf(membersOf(item)));
         const again = own.find((id) => seen.includes(id));
         expect(again === undefined, `the category ${again} is on two pages`, page);
         seen.push(...own);

@@ -1,12 +1,28 @@
-import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf, Skipped } from '../exchange.ts';
+import { expectAhead, expectLimits, SKEW_SECONDS } from '../../limits/rules.ts';
+import { dateOf, type Exchange, NoAnswer, Skipped } from '../../trial/exchange.ts';
+import { isUnixTime } from '../../trial/limited.ts';
 import {
+  type Asked,
+  answersTo,
+  each,
+  expect,
+  given,
+  type Level,
+  ours,
+  published,
+  type RuleTable,
+} from '../../trial/rule.ts';
+import type { Trial } from '../../trial/trial.ts';
+import { CATALOG_LIMITS, limitsOf } from '../catalog-limit.ts';
+import {
+  countedTogether,
   create,
   head,
-  isUnixTime,
   largeBody,
   list,
   notModified,
   options,
+  takenBetween,
   unknownMethod,
   unknownPath,
   withNumberAsName,
@@ -14,17 +30,11 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { type Asked, answersTo, each, expect, type Level, ours, published, type RuleTable } from '../rule.ts';
-import type { Trial } from '../trial.ts';
 
 export const EVERY = published(
   'Limits, rule 1',
   'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.',
 );
-/** The distance that a window may reach into the future: a year, for plans with a month. */
-const RESET_SECONDS_MAX = 366 * 86_400;
-/** The skew that the clocks of a server and of a gateway may have. */
-const SKEW_SECONDS = 5;
 
 const ANSWERS: readonly {
   readonly on: string;
@@ -66,7 +76,7 @@ export const LIMIT_HEADERS: RuleTable = {
           const [first] = exchanges;
           const isOther = isOptional && first && `${first.status}` !== on && JUDGED.has(first.status);
           if (isOther) throw new Skipped(`the answer is a ${first.status}, which is judged elsewhere`);
-          for (const exchange of exchanges) expectLimits(exchange);
+          for (const exchange of exchanges) expectLimits(CATALOG_LIMITS, exchange);
         },
       },
     ]),
@@ -80,30 +90,34 @@ export const LIMIT_HEADERS: RuleTable = {
     judge: each([withoutKey, withUnknownKey], (exchange) => {
       if (exchange.status !== 401) return;
       const { limit, remaining, reset, now } = wholeLimitsOf(exchange);
+      if (!isUnixTime(reset) || reset < now - SKEW_SECONDS) throw new Skipped('limits.reset-unix-time judges Reset');
       expect(limit === 0, `without a key, Limit is ${limit}`, exchange);
       expect(remaining === 0, `without a key, Remaining is ${remaining}`, exchange);
-      expect(Math.abs(reset - now) <= SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
+      expect(reset <= now + SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
       expect(!exchange.headers.has('ratelimit'), 'there is a RateLimit', exchange);
     }),
   },
+  'limits.every-request-counts': {
+    ...published('Limits, request rate by plan', 'Requests per minute, for the platform’s API, by plan.'),
+    expected: 'a Remaining that falls for a create and for an unknown path as it does for a list',
+    judge: given(countedTogether, (counted) => {
+      for (const [name, [before, after]] of Object.entries(counted)) {
+        expect(takenBetween(before, after) >= 2, `${name} took nothing of the quota`, before, after);
+      }
+    }),
+  },
   'limits.every-operation': {
-    ...ours('limits.md, Plans', 'The limits cover every operation under /v1; authenticated 4xx answers consume quota.'),
-    expected: 'a Remaining smaller by one after a list, a create, a 400 and a 404, and none after getRateLimit',
+    ...ours('limits.md, Plans', 'Authenticated 4xx answers consume quota; getRateLimit does not.'),
+    expected: 'a Remaining smaller by one after a 400, and by none after getRateLimit',
     async judge(trial) {
-      const exchanges = [
-        await trial.send(),
-        await create(trial),
-        await trial.post({}),
-        await trial.send({ path: '/conformance-nothing-is-here' }),
-        await trial.send({ path: '/rate_limit' }),
-      ];
-      const limits = exchanges.map(limitsOf);
-      if (limits.some(({ remaining }) => remaining === undefined)) throw new Skipped('a header is missing');
-      if (new Set(limits.map(({ reset }) => reset)).size > 1) throw new Skipped('the window ended meanwhile');
-      for (const [index, name] of ['a create', 'a 400', 'a 404', 'getRateLimit'].entries()) {
-        const taken = (limits[index]?.remaining ?? 0) - (limits[index + 1]?.remaining ?? 0);
-        const wanted = name === 'getRateLimit' ? 0 : 1;
-        expect(taken === wanted, `${name} took ${taken} of the quota`, ...exchanges.slice(index, index + 2));
+      const exchanges = [await trial.send(), await trial.post({}), await trial.send({ path: '/rate_limit' })] as const;
+      const [listed, refused, state] = exchanges;
+      for (const [name, before, after, wanted] of [
+        ['a 400', listed, refused, 1],
+        ['getRateLimit', refused, state, 0],
+      ] as const) {
+        const taken = takenBetween(before, after);
+        expect(taken === wanted, `${name} took ${taken} of the quota`, before, after);
       }
     },
   },
@@ -143,16 +157,16 @@ export const ALL_LIMIT_HEADERS: RuleTable = {
       const others = trial.answered.filter(({ sent, status }) => {
         return sent.method !== 'OPTIONS' && !JUDGED.has(status) && !GATEWAYS.has(status);
       });
-      for (const exchange of others) expectLimits(exchange);
+      for (const exchange of others) expectLimits(CATALOG_LIMITS, exchange);
     },
   },
   'limits.reset-unix-time': {
     ...published('Limits, rule 2', 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.'),
-    expected: 'a number of seconds since 1970 on every answer to a valid key, and not before the request was sent',
+    expected: 'a number of seconds since 1970 on every answer, 401 too, and not before the request was sent',
     place: 'looks-back',
     judge(trial) {
       requireAdmitted(trial);
-      for (const exchange of trial.answered) expectAhead(exchange);
+      for (const exchange of trial.answered) expectAhead(CATALOG_LIMITS, exchange);
     },
   },
 };
@@ -173,32 +187,7 @@ function wholeLimitsOf(exchange: Exchange) {
 /** Answers of a gateway that had none of the server's. */
 const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** Throws `Broken` unless an answer has the three headers. */
-export function expectLimits(exchange: Exchange): void {
-  const { headers } = exchange;
-  for (const [name, value] of Object.entries(limitsOf(exchange))) {
-    const header = `X-RateLimit-${name[0]?.toUpperCase()}${name.slice(1)}`;
-    const isThere = headers.has(header.toLowerCase());
-    expect(value !== undefined, isThere ? `${header} is no whole number` : `${header} is missing`, exchange);
-  }
-}
-
 function requireAdmitted({ answered }: Trial): void {
-  if (answered.every(({ status }) => status === 429)) throw new Skipped('no request with a valid key was admitted');
-}
-
-function expectAhead(exchange: Exchange): void {
-  const { status, seconds } = exchange;
-  const { reset } = limitsOf(exchange);
-  if (reset === undefined) return;
-  expect(isUnixTime(reset), `${reset} is no Unix time in seconds`, exchange);
-  const now = dateOf(exchange);
-  if (now === undefined) return;
-  // A date has no fractions of a second, and the answer may have taken several.
-  const ahead = reset - (now - Math.ceil(seconds));
-  if (status === 429 && (retryAfterOf(exchange) ?? 0) >= 1) {
-    expect(ahead >= 1, `the Reset of a refusal is ${-ahead} s over, though it is to be waited for`, exchange);
-  }
-  expect(ahead >= -SKEW_SECONDS, `Reset is ${-ahead} s before the request`, exchange);
-  expect(ahead <= RESET_SECONDS_MAX, `Reset is ${ahead} s after the request`, exchange);
+  if (answered.every(({ status }) => status === 429 || status === 401))
+    throw new Skipped('no request with a valid key was admitted');
 }

@@ -1,4 +1,4 @@
-import { bodyOf, dateOf, type Exchange, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
+import { beyondReset, LIMIT_RULES, resetOf } from '../../limits/rules.ts';
 import {
   ask,
   askLimited,
@@ -9,18 +9,35 @@ import {
   type Spent,
   spend,
   waitOut,
-} from '../limit-spending.ts';
-import { resetOf } from '../probes.ts';
-import { each, expect, expectStatus, given, known, ours, published, type RuleTable, usually } from '../rule.ts';
-import type { Trial } from '../trial.ts';
-import { EVERY, expectLimits } from './limit-headers.ts';
+} from '../../limits/spending.ts';
+import { bodyOf, dateOf, type Exchange, membersOf, retryAfterOf, Skipped } from '../../trial/exchange.ts';
+import { limitedOf } from '../../trial/limited.ts';
+import {
+  type Clause,
+  each,
+  expect,
+  expectStatus,
+  given,
+  known,
+  ours,
+  published,
+  type RuleTable,
+  usually,
+} from '../../trial/rule.ts';
+import type { Trial } from '../../trial/trial.ts';
+import { CATALOG_LIMITS, limitsOf } from '../catalog-limit.ts';
+import { EVERY } from './limit-headers.ts';
 
 const OVER = published(
   'Limits, rule 3',
   'A request over the limit receives 429 Too Many Requests, and the response gives the wait time in the Retry-After header.',
 );
 const REQUEST_RATE = 'Limits, request rate by plan';
-const WAIT_SECONDS_MAX = 366 * 86_400;
+const BY_PLAN = published(
+  REQUEST_RATE,
+  'The rate limits by plan: free 60 a minute and 1,000 a day, pro 300 and 10,000, business 1,000 and 100,000.',
+);
+const BACK_OFF = published('Limits, rule 4', 'A client is expected to retry after the indicated time.');
 const NO_REFUSALS = 'the limited key was never refused';
 
 /** Refusals in the second of the first and in the next one do not count. */
@@ -31,75 +48,42 @@ const REFUSALS_MAX = 64;
 /** Requests at once to a slow server. */
 const GROUP = 16;
 
+/** The rules of any limit that the interface states in words of its own. */
+const STATED = {
+  'limits.headers-on-429': EVERY,
+  'limits.429-over-limit': OVER,
+  'limits.refused-everywhere': OVER,
+  'limits.last-token': OVER,
+  'limits.remaining-true': EVERY,
+  'limits.per-key': ours('limits.md, Plans', 'The limits count per key.'),
+  'limits.retry-after-present': OVER,
+  'limits.retry-after-is-a-wait': OVER,
+  'limits.retry-after-within-reset': OVER,
+  'limits.retry-after-suffices': BACK_OFF,
+  'limits.window-as-told': BACK_OFF,
+} satisfies Partial<Record<keyof typeof LIMIT_RULES, Clause>>;
+
+const ANY: RuleTable = Object.fromEntries(
+  Object.entries(STATED).map(([id, clause]) => [id, { ...LIMIT_RULES[id as keyof typeof STATED], ...clause }]),
+);
+
 const SPENDING: RuleTable = {
-  'limits.headers-on-429': {
-    ...EVERY,
-    expected: 'the three headers, each one whole number, on every 429',
-    judge: each([refusals], expectLimits),
-  },
+  ...ANY,
   'limits.plan': {
-    ...published(
-      REQUEST_RATE,
-      'The rate limits by plan: free 60 a minute and 1,000 a day, pro 300 and 10,000, business 1,000 and 100,000.',
-    ),
+    ...BY_PLAN,
     expected: 'the requests per minute or per day of the plan as Limit',
     needs: 'plan',
     async judge(trial) {
-      const limits = known(trial.options.planLimits, 'no --plan');
-      const authorization = `Bearer ${known(trial.options.limitedKey, 'no --limited-key')}`;
-      const spent = trial.answered.find(({ sent }) => sent.headers.authorization === authorization);
-      const exchange = spent ?? (await trial.send({ authorization }));
-      const limit = known(limitsOf(exchange).limit, 'there is no X-RateLimit-Limit');
-      expect(limits.includes(limit), `Limit is ${limit}, not ${limits.join(' or ')}`, exchange);
+      expectPlan(known(trial.options.planLimits, 'no --plan'), await firstAnswer(trial));
     },
   },
-  'limits.429-over-limit': {
-    ...OVER,
-    expected: '429 once the requests that X-RateLimit-Limit names are spent, no sooner and no later',
-    judge: given(spend, ({ refused, other, groups, volley, limit, isWhole, refilled }) => {
-      expect(other === undefined, `the status of a refusal is ${other?.status}`, ...(other ? [other] : []));
-      const all = groups.flatMap(({ admitted }) => admitted);
-      const admitted = countAdmitted(groups, volley);
-      const shown = [...all.slice(0, 1), ...(refused ? [refused] : all.slice(-1))];
-      expect(refused !== undefined, `${admitted} requests were admitted and none refused; Limit is ${limit}`, ...shown);
-      expect(admitted <= limit + refilled, `${admitted} requests were admitted; Limit is ${limit}`, ...shown);
-      if (!isWhole || refilled > 0) return;
-      const atMost = admitted + countUnknown(groups);
-      expect(atMost >= limit, `only ${admitted} requests of a fresh key were admitted; Limit is ${limit}`, ...shown);
-    }),
-  },
-  'limits.last-token': {
-    ...OVER,
-    expected: 'at most one request admitted of those that ask at once when one is left',
-    judge: given(spend, ({ volley, refused: over, refilled }) => {
-      known(over, NO_REFUSALS);
-      const { admitted, refused } = known(volley, 'no answer told of one remaining request');
-      if (admitted.length > 1 && refused.length === 0)
-        throw new Skipped('the limit is another, which limits.429-over-limit judges');
-      if (admitted.length + refused.length < 2) throw new Skipped('the requests at once got no answers');
-      const seen = `${admitted.length} of ${admitted.length + refused.length} requests at once were admitted, with 1 left`;
-      expect(admitted.length <= 1 + refilled, seen, ...admitted.slice(0, 2));
-    }),
-  },
-  'limits.remaining-true': {
-    ...EVERY,
-    expected: 'as many requests admitted after each answer as its X-RateLimit-Remaining tells',
-    judge: given(spend, ({ groups, volley, refused: over, refilled }) => {
-      const refused = known(over, NO_REFUSALS);
-      for (const [index, { admitted, refused: others }] of groups.entries()) {
-        const [exchange] = admitted;
-        // The order of requests at once is not known.
-        if (!exchange || admitted.length + others.length > 1) continue;
-        const { remaining } = limitsOf(exchange);
-        if (remaining === undefined) continue;
-        const later = groups.slice(index + 1);
-        const [least, most] = [countAdmitted(later, volley), countAdmitted(later)];
-        const seen = `requests were admitted after an answer with Remaining: ${remaining}`;
-        expect(least <= remaining + refilled, `${least} ${seen}`, exchange);
-        // A bucket refills meanwhile, so that several of the last requests may be admitted.
-        expect(most + countUnknown(later) >= remaining, `${most} ${seen}`, exchange, refused);
-      }
-    }),
+  'limits.key-plan': {
+    ...BY_PLAN,
+    expected: 'the requests per minute or per day of the plan of --key as Limit',
+    needs: 'key-plan',
+    async judge(trial) {
+      expectPlan(known(trial.options.keyPlanLimits, 'no --key-plan'), await trial.send());
+    },
   },
   'limits.remaining-falls-by-one': {
     ...ours(
@@ -121,7 +105,6 @@ const SPENDING: RuleTable = {
     ...ours(REQUEST_RATE, 'Free: 60 requests per minute. The limits cover every operation.'),
     expected: 'Limit: 60 on the first answer to a fresh key of the free plan',
     async judge(trial) {
-      if (trial.options.planLimits) throw new Skipped('limits.plan judges it');
       const first = await firstOf(trial);
       const { limit } = limitsOf(first);
       if (limit !== undefined) expect(limit === 60, `Limit is ${limit}`, first);
@@ -132,40 +115,8 @@ const SPENDING: RuleTable = {
     expected: 'a Reset 60 s after the Date of the first answer',
     judge: given(firstOf, (first) => {
       const now = known(dateOf(first), 'there is no Date');
-      const seconds = resetOf(first) - now;
+      const seconds = resetOf(CATALOG_LIMITS, first) - now;
       expect(seconds >= 59 - Math.ceil(first.seconds) && seconds <= 61, `Reset is ${seconds} s after Date`, first);
-    }),
-  },
-  'limits.per-key': {
-    ...ours('limits.md, Plans', 'The limits count per key.'),
-    expected: 'another key admitted while the limited one is refused',
-    judge: given(refusals, async ([refused], trial) => {
-      const { key, limitedKey } = trial.options;
-      const before = trial.answered.findLast(({ sent, status }) => {
-        return sent.headers.authorization === `Bearer ${key}` && status !== 429;
-      });
-      const { remaining = 0 } = before ? limitsOf(before) : {};
-      if (key === limitedKey || remaining < 1) throw new Skipped('there is no other key that is within its limit');
-      const other = await trial.sendOnce();
-      expect(other.status !== 429, 'another key is refused as well', refused, other);
-    }),
-  },
-  'limits.retry-after-present': {
-    ...OVER,
-    expected: 'Retry-After on every 429',
-    judge: each([refusals], (exchange) => {
-      expect(exchange.headers.has('retry-after'), 'Retry-After is missing', exchange);
-    }),
-  },
-  'limits.retry-after-is-a-wait': {
-    ...OVER,
-    expected: 'a number of seconds, or a date, in Retry-After',
-    judge: each([refusals], (exchange) => {
-      const text = known(exchange.headers.get('retry-after'), 'there is no Retry-After');
-      const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
-      expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
-      const seconds = retryAfterOf(exchange) ?? 0;
-      expect(seconds <= WAIT_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
     }),
   },
   'limits.retry-after-reaches-reset': {
@@ -173,14 +124,8 @@ const SPENDING: RuleTable = {
     expected: 'Date + Retry-After = X-RateLimit-Reset on one of three refusals a second apart',
     judge: given(refusals, (refused) => {
       // A Date may have been written just before its second ended, but not on all three.
-      const offBy = refused.map((exchange) => {
-        const seconds = retryAfterOf(exchange);
-        const now = dateOf(exchange);
-        const isWait = seconds !== undefined && seconds <= WAIT_SECONDS_MAX;
-        if (!isWait || now === undefined) throw new Skipped('there is no Retry-After in seconds, or no Date');
-        if (resetOf(exchange) <= now) throw new Skipped('Reset is over, which limits.reset-unix-time judges');
-        return now + seconds - resetOf(exchange);
-      });
+      const offBy = refused.map((exchange) => beyondReset(CATALOG_LIMITS, exchange));
+      if (offBy.every((seconds) => seconds > 2)) throw new Skipped('limits.retry-after-within-reset judges it');
       expect(offBy.includes(0), `the sum is off by ${offBy.join(', ')} s`, refused[0]);
     }),
   },
@@ -217,7 +162,7 @@ const SPENDING: RuleTable = {
     expected: 'the same Reset on refusals a second apart',
     judge: given(refusals, ([first, ...later]) => {
       for (const exchange of later) {
-        const moved = resetOf(exchange) - resetOf(first);
+        const moved = resetOf(CATALOG_LIMITS, exchange) - resetOf(CATALOG_LIMITS, first);
         expect(moved === 0, `Reset moved by ${moved} s`, first, exchange);
       }
     }),
@@ -239,7 +184,7 @@ const SPENDING: RuleTable = {
     expected: '200 with plan, minute, day and ban for a spent key; the day counts no refusal',
     judge: given(spend, async ({ groups }, trial) => {
       await trial.once(refusals);
-      const authorization = `Bearer ${trial.options.limitedKey}`;
+      const { authorization } = limitedOf(trial).first;
       const state = await trial.send({ path: '/rate_limit', authorization });
       expectStatus(state, 200);
       const { plan, minute, day, ban } = bodyOf(state);
@@ -252,24 +197,22 @@ const SPENDING: RuleTable = {
       expect(used <= most, `${most} requests were admitted, and the day counts ${used}`, state);
     }),
   },
-  'limits.retry-after-suffices': {
-    ...published('Limits, rule 4', 'A client is expected to retry after the indicated time.'),
-    expected: 'no 429 after exactly the wait that Retry-After names',
-    place: 'waits',
-    judge: given(waitOut, ({ refused, after, seconds }) => {
-      expect(after.status !== 429, `still refused ${seconds} s later`, refused, after);
-    }),
-  },
   'limits.window-opens-again': {
     ...ours('limits.md, Headers', 'A client that waits exactly that long and then calls is admitted, in a new window.'),
     expected: 'Remaining = Limit − 1, and a Reset 60 s later',
     needs: 'full',
     place: 'waits',
-    judge: given(waitOut, ({ refused, after }) => {
+    judge: given(waitOut, async ({ refused, early, after }, trial) => {
+      if (early && early.status !== 429) throw new Skipped('limits.window-as-told judges it');
       const { limit, remaining } = limitsOf(after);
-      if (limit === undefined || after.status === 429) throw new Skipped('there is no X-RateLimit-Limit, or a 429');
-      expect(remaining === limit - 1, `Remaining is ${remaining}`, after);
-      const later = resetOf(after) - resetOf(refused);
+      const isTold = limit !== undefined && remaining !== undefined && after.status !== 429;
+      if (!isTold) throw new Skipped('a header is missing, or the answer is a 429');
+      const { groups, isWhole } = await trial.once(spend);
+      const before = groups.flatMap(({ admitted }) => admitted).map(limitsOf)[0];
+      // Whether that is true of the first window, another rule judges.
+      const wanted = isWhole && before?.remaining !== undefined ? before.remaining : limit - 1;
+      expect(remaining === wanted, `Remaining is ${remaining}`, after);
+      const later = resetOf(CATALOG_LIMITS, after) - resetOf(CATALOG_LIMITS, refused);
       expect(later >= 60, `Reset is ${later} s later`, refused, after);
     }),
   },
@@ -295,15 +238,16 @@ const BANNING: RuleTable = {
       const first = known(banned, 'there is no ban');
       await trial.wait(1, 'the next call during the ban');
       const later = await askLimited(trial);
-      expect(resetOf(later) === resetOf(first), 'Reset moved', first, later);
+      expect(resetOf(CATALOG_LIMITS, later) === resetOf(CATALOG_LIMITS, first), 'Reset moved', first, later);
     }),
   },
   'bans.rate-limit-operation': {
     ...ours('limits.md, Refusals and bans', 'GET /rate_limit is answered even during a ban, with its end and reason.'),
     expected: '200 with ban.until = X-RateLimit-Reset, and a reason',
     judge: given(provoke, async ({ banned }, trial) => {
-      const reset = resetOf(known(banned, 'there is no ban'));
-      const state = await trial.send({ path: '/rate_limit', authorization: `Bearer ${trial.options.limitedKey}` });
+      known(banned, 'there is no ban');
+      const reset = resetOf(CATALOG_LIMITS, await askLimited(trial));
+      const state = await trial.send({ path: '/rate_limit', authorization: limitedOf(trial).first.authorization });
       expectStatus(state, 200);
       const { until, reason } = membersOf(bodyOf(state).ban);
       expect(until === reset, 'the ban has another end', state);
@@ -331,6 +275,18 @@ export const LIMITS = {
   ...usually({ needs: 'full', place: 'waits' }, BANNING),
 };
 
+/** The first answer to the limited key, or another one. */
+async function firstAnswer(trial: Trial): Promise<Exchange> {
+  const { first } = limitedOf(trial);
+  return trial.answered.find(({ sent }) => sent.headers.authorization === first.authorization) ?? trial.send(first);
+}
+
+/** Throws `Broken` if the `Limit` of an answer is none of a plan. */
+function expectPlan(limits: readonly number[], exchange: Exchange): void {
+  const limit = known(limitsOf(exchange).limit, 'there is no X-RateLimit-Limit');
+  expect(limits.includes(limit), `Limit is ${limit}, not ${limits.join(' or ')}`, exchange);
+}
+
 async function firstOf(trial: Trial): Promise<Exchange> {
   const { groups, isWhole }: Spent = await trial.once(spend);
   const [first] = groups.flatMap(({ admitted }) => admitted);
@@ -340,7 +296,8 @@ async function firstOf(trial: Trial): Promise<Exchange> {
 
 /** Spends the key once more, and goes on until it is banned; `refusals` counts those that came before the ban. */
 async function provoke(trial: Trial) {
-  await trial.once(waitOut);
+  const { after } = await trial.once(waitOut);
+  if (after.status === 429) throw new Skipped('limits.retry-after-suffices judges it');
   let last = await askUntilRefused(trial);
   await trial.wait(IN_FLIGHT_SECONDS, 'refusals that count');
   // The window may have ended just then.

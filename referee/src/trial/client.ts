@@ -9,7 +9,7 @@ import { ListReader } from './list-reader.ts';
 
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
-/** The deadline of a list, and of what is larger than a body may be. */
+/** What is kept of a list, and of a body that is too large. */
 const BYTES_SHOWN = 64 * 1024;
 const RAW_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;
@@ -20,6 +20,12 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 };
+
+const ONLY_HTTP2 = 'it speaks HTTP/2 only';
+/** The type of the frame with which a server begins (RFC 9113, section 3.4). */
+const SETTINGS = 4;
+
+type Failure = NodeJS.ErrnoException & { readonly isReused?: true; readonly rawPacket?: Buffer };
 
 export interface Sending {
   readonly timeoutMs: number;
@@ -52,11 +58,14 @@ export class Client implements Disposable {
     try {
       return await this.#send(sent, { ...sending, agent: isAlone ? false : this.#agent, signal: isLate });
     } catch (error) {
-      const { code, message, isReused } = error as NodeJS.ErrnoException & { isReused?: true };
-      if (isLate.aborted) throw new NoAnswer(sent, `none came within ${Math.ceil(timeoutMs / 1000)} s`, 'LATE');
+      const { code, message, isReused, rawPacket } = error as Failure;
+      const seconds = Math.ceil(timeoutMs / 1000);
+      if (isLate.aborted) throw new NoAnswer(sent, `no answer: none came within ${seconds} s`, 'LATE');
+      if (error instanceof NoAnswer) throw error;
       // The server may have ended an idle connection just when the request was sent.
       if (isReused) return this.send(sent, { ...sending, isAlone: true });
-      throw new NoAnswer(sent, message || `${code}`, code ?? '');
+      if (rawPacket && isHttp2(rawPacket)) throw new NoAnswer(sent, ONLY_HTTP2, 'HTTP2');
+      throw new NoAnswer(sent, `no answer: ${message || code}`, code ?? '');
     }
   }
 
@@ -69,11 +78,10 @@ export class Client implements Disposable {
   sendRaw(text: string, timeoutMs: number): Promise<number[]> {
     this.closeIdle();
     const { promise, resolve, reject } = Promise.withResolvers<number[]>();
-    const { hostname, port } = this.#base;
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const { host, port } = this.#address;
     const socket = this.#isTls
-      ? connectTls({ host, port: Number(port || 443), ...(!isIP(host) && { servername: host }) })
-      : connect({ host, port: Number(port || 80) });
+      ? connectTls({ host, port, ...(!isIP(host) && { servername: host }) })
+      : connect({ host, port });
     let received = '';
     const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -82,7 +90,7 @@ export class Client implements Disposable {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       const sent = { method: 'GET', path: '/categories', headers: {}, body: undefined };
-      if (received === '') reject(new NoAnswer(sent, error.message || `${error.code}`, error.code ?? ''));
+      if (received === '') reject(new NoAnswer(sent, `no answer: ${error.message || error.code}`, error.code ?? ''));
     });
     socket.on('close', () => {
       clearTimeout(timer);
@@ -92,12 +100,31 @@ export class Client implements Disposable {
     return promise;
   }
 
+  /** True if the server takes HTTP/2 alone in the handshake of TLS. */
+  async speaksOnlyHttp2(timeoutMs: number): Promise<boolean> {
+    const chosen = (protocol: string) => {
+      const { promise, resolve } = Promise.withResolvers<string | false | null>();
+      const { host, port } = this.#address;
+      const options = { host, port, ALPNProtocols: [protocol], ...(!isIP(host) && { servername: host }) };
+      const socket = connectTls(options, () => resolve(socket.alpnProtocol));
+      socket.setTimeout(timeoutMs, () => socket.destroy());
+      socket.on('error', () => resolve(false)).on('close', () => resolve(false));
+      return promise.finally(() => socket.destroy());
+    };
+    return this.#isTls && !(await chosen('http/1.1')) && (await chosen('h2')) === 'h2';
+  }
+
   pathOf(path: string): string {
     return `${this.#prefix}${path}`;
   }
 
   addressOf(path: string): string {
     return `${this.#base.origin}${this.pathOf(path)}`;
+  }
+
+  get #address(): { readonly host: string; readonly port: number } {
+    const { hostname, port } = this.#base;
+    return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (this.#isTls ? 443 : 80)) };
   }
 
   get host(): string {
@@ -119,7 +146,10 @@ export class Client implements Disposable {
     const request = send(
       this.#base.origin,
       { method, path: this.pathOf(path), headers: { ...headers, ...length }, agent, signal },
-      (response) => readAnswer(response, isOwn).then(resolve, reject),
+      (response) => {
+        const early = () => new NoAnswer({ method, path, headers, body }, 'the body ends early', 'EARLY');
+        readAnswer(response, isOwn).then(resolve, (error) => reject(response.complete ? error : early()));
+      },
     );
     request.on('error', (error) => reject(Object.assign(error, request.reusedSocket && { isReused: true })));
     request.end(bytes);
@@ -155,4 +185,9 @@ function decoded(
   const hasBody = response.req?.method !== 'HEAD' && response.statusCode !== 304 && response.statusCode !== 204;
   if (!decoder || !hasBody) return response;
   return pipeline(response, decoder, () => {});
+}
+
+/** True for the frame that every HTTP/2 server sends first, in the clear. */
+function isHttp2(bytes: Buffer): boolean {
+  return bytes.length >= 9 && bytes[3] === SETTINGS && bytes.readUInt32BE(5) === 0;
 }

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Sending } from './client.ts';
-import { bodyOf, type Exchange, membersOf, NoAnswer, retryAfterOf, type Sent, Skipped } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  membersOf,
+  NoAnswer,
+  retryAfterOf,
+  type Sent,
+  Skipped,
+  type Wanted,
+} from './exchange.ts';
+import type { Limited } from './limited.ts';
 import { parseJson } from './list-reader.ts';
 
 const CREATES_MAX = 40;
@@ -45,28 +55,24 @@ export function realPace(progress: Progress, sleepMs: (ms: number) => Promise<un
 }
 
 export interface TrialOptions {
-  readonly key: string;
-  /** A fresh key of the free plan, which is spent. */
-  readonly limitedKey?: string | undefined;
+  /** The key of requests that name no other credential. */
+  readonly key?: string | undefined;
+  /** The limit that is spent; undefined if none is judged. */
+  readonly limited?: Limited | undefined;
   readonly otherEnvironmentKey?: string | undefined;
+  /** The path of a list of categories, at which a POST creates one. */
+  readonly listPath?: string;
+  /** The number of requests that may be sent. */
+  readonly requestsMax?: number;
   readonly pace: Pace;
   readonly secondsMax: number;
   /** True to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;
   /** The number of requests that ask for the last token at once. */
   readonly concurrency: number;
-  /** The requests per minute and per day of the limited key, if its plan is known. */
+  /** The requests per minute and per day of the limited key, and of the other, if their plans are known. */
   readonly planLimits?: readonly number[] | undefined;
-}
-
-/** A request to send; by default with the key. */
-export interface Wanted {
-  readonly method?: string;
-  readonly path?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Another `Authorization`; undefined for none. */
-  readonly authorization?: string | undefined;
+  readonly keyPlanLimits?: readonly number[] | undefined;
 }
 
 /** The path of the categories, and the lines that every request needs. */
@@ -79,16 +85,17 @@ export interface RawTarget {
 export class Trial {
   readonly options: TrialOptions;
   readonly client: Client;
-  /** The answers to the valid keys, in the order in which they came. */
+  /** All answers, in the order in which they came. */
   readonly answered: Exchange[] = [];
   readonly #pace: Pace;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
   /** Begins every name, so that the categories of a run can be distinguished from others. */
-  readonly #run = `conformance-${randomBytes(4).toString('hex')}`;
+  readonly #run = `Conformance-${randomBytes(4).toString('hex')}`;
   #names = 0;
   #creates = 0;
   #retryAt = 0;
+  #requests = 0;
   #latency = 0;
   #isCrowded = false;
 
@@ -129,6 +136,11 @@ export class Trial {
     return this.#latency > SLOW_SECONDS;
   }
 
+  /** Seconds since the trial began. */
+  get secondsPassed(): number {
+    return this.options.secondsMax - this.secondsLeft;
+  }
+
   get secondsLeft(): number {
     return this.#endsAt - this.#pace.now();
   }
@@ -166,18 +178,21 @@ export class Trial {
 
   /** Sends a request once, whatever its answer. `isAlone`: on a new connection. Rejects with `NoAnswer`. */
   async sendOnce(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
-    const { method = 'GET', path = '/categories', headers = {}, body } = wanted;
-    const authorization = 'authorization' in wanted ? wanted.authorization : `Bearer ${this.options.key}`;
+    const { key, listPath, requestsMax = Number.POSITIVE_INFINITY } = this.options;
+    const { method = 'GET', path = listPath ?? '', headers = {}, body } = wanted;
+    const authorization = 'authorization' in wanted ? wanted.authorization : key && `Bearer ${key}`;
+    if (this.#requests >= requestsMax) throw new Skipped(`${requestsMax} requests were sent; --max allows more`);
+    this.#requests += 1;
     const sent: Sent = {
       method,
       path,
       headers: { ...(authorization !== undefined && { authorization }), 'accept-encoding': 'identity', ...headers },
       body,
     };
-    const mayCreate = method === 'POST' && path === '/categories';
+    const mayCreate = method === 'POST' && path === listPath;
     if (mayCreate && this.#creates >= CREATES_MAX) throw new Skipped(`${CREATES_MAX} categories were created`);
     this.#creates += mayCreate ? 1 : 0;
-    const isList = method === 'GET' && path === '/categories';
+    const isList = method === 'GET' && path === listPath;
     const isOwn = isList ? (name: string) => name.startsWith(this.#run) : undefined;
     const sending: Sending = { timeoutMs: this.#requestMs(), isAlone, isOwn };
     const startedAt = this.#pace.now();
@@ -188,7 +203,7 @@ export class Trial {
     if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
     const exchange = { ...answer, sent, seconds };
     if (mayCreate && isRefused(exchange)) this.#creates -= 1;
-    if (answer.status !== 401 && this.#isValidKey(authorization)) this.#remember(exchange);
+    this.#remember(exchange);
     return exchange;
   }
 
@@ -201,7 +216,7 @@ export class Trial {
   async sendRaw(compose: (target: RawTarget) => string): Promise<number[]> {
     await this.wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
     const headers = `Host: ${this.client.host}\r\nAuthorization: Bearer ${this.options.key}\r\n`;
-    const path = this.client.pathOf('/categories');
+    const path = this.client.pathOf(this.options.listPath ?? '');
     return this.client.sendRaw(compose({ path, headers }), Math.min(this.#requestMs(), RAW_MS_MAX));
   }
 
@@ -212,11 +227,6 @@ export class Trial {
       throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.options.isFull ? '' : '; --full waits'}`);
     }
     await this.#pace.wait(seconds, why);
-  }
-
-  #isValidKey(authorization: string | undefined): boolean {
-    const { key, limitedKey } = this.options;
-    return authorization === `Bearer ${key}` || (limitedKey !== undefined && authorization === `Bearer ${limitedKey}`);
   }
 
   #remember(exchange: Exchange): void {
@@ -242,8 +252,14 @@ export function creating(body: unknown, headers: Readonly<Record<string, string>
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' ? body : jsonText(body),
   };
+}
+
+/** JSON in which an id beyond 2^53 keeps its digits. */
+function jsonText(value: unknown): string {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  return JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? rawJSON(`${each}`) : each));
 }
 
 function who(usesKey: boolean): string {

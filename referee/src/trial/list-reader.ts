@@ -98,7 +98,7 @@ export class ListReader {
       return;
     }
     this.#count += 1;
-    const key = isInt64(id) ? id : `${id}`;
+    const key = idOf(category);
     if (!isInt64(id)) this.#odd['id-no-int64'] ??= category;
     else if (this.#lastId !== undefined && id < this.#lastId) this.#odd['not-ascending'] ??= category;
     if (this.#ids.has(key)) this.#odd['id-twice'] ??= category;
@@ -119,6 +119,11 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** An id by which categories are compared: as it was written, if it is no integer. */
+export function idOf({ id }: Category): number | bigint | string {
+  return isInt64(id) ? id : `${id}`;
 }
 
 /** True if a JSON value is an integer of 64 bits. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Answer, bodyFault, limitsOf, membersOf, momentOf, retryAfterOf, shown } from './exchange.ts';
+import { type Answer, bodyFault, membersOf, momentOf, retryAfterOf, shown } from './exchange.ts';
 
 const answer = (more: Partial<Answer>): Answer => {
   return { status: 200, headers: new Map(), body: '', isCut: false, list: undefined, ...more };
@@ -22,27 +22,6 @@ describe('what is wrong with a body is said in words:', () => {
   ] as const) {
     test(name, () => assert.equal(bodyFault(answer(more)), fault));
   }
-});
-
-test('a limit header is a whole number of up to 15 digits, or none', () => {
-  for (const [text, value] of [
-    ['0', 0],
-    ['-1', -1],
-    ['999999999999999', 999_999_999_999_999],
-    ['1000000000000000', undefined],
-    ['1.5', undefined],
-    ['1 ', undefined],
-    ['+1', undefined],
-    ['--1', undefined],
-    ['', undefined],
-  ] as const) {
-    assert.deepEqual(
-      limitsOf(withHeaders({ 'x-ratelimit-limit': text, 'x-ratelimit-remaining': '7' })),
-      { limit: value, remaining: 7, reset: undefined },
-      text,
-    );
-  }
-  assert.equal(limitsOf(withHeaders({ 'x-ratelimit-reset': '8' })).reset, 8);
 });
 
 test('a moment is an IMF-fixdate of any weekday, and no other form of a date', () => {

@@ -9,6 +9,16 @@ export interface Sent {
   readonly body: string | undefined;
 }
 
+/** A request to send; by default with the key. */
+export interface Wanted {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Another `Authorization`; undefined for none. */
+  readonly authorization?: string | undefined;
+}
+
 /** An answer as received. Header names are in lower case; repeated headers are joined by commas. */
 export interface Answer {
   readonly status: number;
@@ -42,10 +52,15 @@ export class NoAnswer extends Error {
   readonly sent: Sent;
   readonly code: string;
 
-  constructor(sent: Sent, why: string, code: string) {
-    super(`no answer: ${why}`);
+  constructor(sent: Sent, message: string, code: string) {
+    super(message);
     this.sent = sent;
     this.code = code;
+  }
+
+  /** True if an answer began. */
+  get isHttp(): boolean {
+    return this.code === 'EARLY';
   }
 }
 
@@ -61,15 +76,6 @@ const NOT_SHOWN: ReadonlySet<string> = new Set([
 /** RFC 9110, section 5.6.7. */
 const IMF_FIXDATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const FILLED = /^( {1000,})(.*)$/s;
-
-/** The three limit headers of an answer; undefined where one is missing or no whole number. */
-export function limitsOf({ headers }: Answer) {
-  const read = (name: string) => {
-    const text = headers.get(`x-ratelimit-${name}`) ?? '';
-    return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
-  };
-  return { limit: read('limit'), remaining: read('remaining'), reset: read('reset') };
-}
 
 /** The moment of a date in HTTP, in Unix seconds; undefined if it is no IMF-fixdate. */
 export function momentOf(text: string | undefined): number | undefined {

@@ -1,5 +1,5 @@
-import { type Exchange, type Shown, Skipped } from './exchange.ts';
-import type { Trial, Wanted } from './trial.ts';
+import { type Exchange, type Shown, Skipped, type Wanted } from './exchange.ts';
+import type { Trial } from './trial.ts';
 
 /** `published`: what the interface says, and nothing more. `ours`: also this project's decisions where it is silent. */
 export type Level = 'published' | 'ours';
@@ -28,7 +28,7 @@ export interface Rule extends Clause {
   /** The request that is sent, and the answer that keeps the rule. */
   readonly expected: string;
   /** The condition without which it cannot be judged. */
-  readonly needs?: 'limited-key' | 'other-environment-key' | 'plan' | 'full';
+  readonly needs?: 'limited-key' | 'other-environment-key' | 'plan' | 'key-plan' | 'full';
   /** Judged after the others: `waits` for a window to end, or `looks-back` at all answers. */
   readonly place?: 'waits' | 'looks-back';
   /** Returns if the rule is kept. Throws `Broken` or `Skipped` if it is not, or cannot be judged here. */

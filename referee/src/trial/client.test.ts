@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -194,5 +195,22 @@ describe('raw bytes get the statuses of', () => {
   test('no server, which is an error', async () => {
     await using served = await serving(createTcpServer((socket) => socket.resetAndDestroy()));
     await assert.rejects(served.client.sendRaw('GET', 30_000), { code: 'ECONNRESET', sent: LIST });
+  });
+});
+
+describe('a server is told from others that', () => {
+  test('ends an answer before its Content-Length', async () => {
+    for (const text of [
+      'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[]',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]',
+    ]) {
+      await using served = await saying(text);
+      await assert.rejects(served.client.send(LIST, SENDING), { message: 'the body ends early', isHttp: true });
+    }
+  });
+
+  test('speaks HTTP/2 only, in the clear and by its choice in the handshake', async () => {
+    await using served = await serving(createHttp2Server() as unknown as Server);
+    await assert.rejects(served.client.send(LIST, SENDING), { message: 'it speaks HTTP/2 only' });
   });
 });

@@ -1,0 +1,225 @@
+import { dateOf, type Exchange, momentOf, retryAfterOf, Skipped } from '../trial/exchange.ts';
+import { isUnixTime, type LimitState, limitedOf, type Reading } from '../trial/limited.ts';
+import { each, expect, given, known, published, type RuleTable } from '../trial/rule.ts';
+import { countAdmitted, countUnknown, elsewhere, refusals, spend, spendToLastToken, waitOut } from './spending.ts';
+
+/** The distance that a window may reach into the future: a year, for plans with a month. */
+const RESET_SECONDS_MAX = 366 * 86_400;
+/** The skew that the clocks of a server and of a gateway may have. */
+export const SKEW_SECONDS = 5;
+/** The seconds by which `Retry-After` may lie beyond `Reset`: each may be rounded up. */
+const BEYOND_RESET_SECONDS = 2;
+/** A shorter wait may be over sooner, as it is rounded up. */
+const TELLING_SECONDS_MIN = 4;
+const NO_REFUSALS = 'the caller was never refused';
+
+const ANNOUNCED = published('the headers of limits', 'A limit that is announced is the limit that is kept.');
+const WAIT = published(
+  'RFC 6585, section 4; RFC 9110, section 10.2.3',
+  'A refusal may say in Retry-After how long to wait before the next request.',
+);
+
+/** Rules of a limit, for any API; what they ask and how answers are read is data of the trial. */
+export const LIMIT_RULES = {
+  'limits.headers-on-429': {
+    ...ANNOUNCED,
+    expected: 'the headers of the limit, each in its form, on every refusal',
+    judge: given(refusals, (refused, trial) => {
+      for (const exchange of refused) expectLimits(limitedOf(trial), exchange);
+    }),
+  },
+  'limits.429-over-limit': {
+    ...ANNOUNCED,
+    expected: 'a refusal once the requests that the limit names are spent, no sooner and no later',
+    judge: given(spend, ({ refused, other, groups, volley, limit, isWhole, refilled }) => {
+      expect(other === undefined, `the status of a refusal is ${other?.status}`, ...(other ? [other] : []));
+      const all = groups.flatMap(({ admitted }) => admitted);
+      const admitted = countAdmitted(groups, volley);
+      const shown = [...all.slice(0, 1), ...(refused ? [refused] : all.slice(-1))];
+      expect(refused !== undefined, `${admitted} requests were admitted and none refused; Limit is ${limit}`, ...shown);
+      expect(admitted <= limit + refilled, `${admitted} requests were admitted; Limit is ${limit}`, ...shown);
+      if (!isWhole || refilled > 0) return;
+      const atMost = admitted + countUnknown(groups);
+      expect(atMost >= limit, `only ${admitted} requests of a fresh key were admitted; Limit is ${limit}`, ...shown);
+    }),
+  },
+  'limits.remaining-true': {
+    ...ANNOUNCED,
+    expected: 'as many requests admitted after each answer as its Remaining tells',
+    judge: given(spend, ({ groups, volley, limit, refused: over, refilled, isWhole }, trial) => {
+      const refused = known(over, NO_REFUSALS);
+      const admittedInAll = countAdmitted(groups, volley);
+      const isLimitTrue = admittedInAll <= limit && (!isWhole || admittedInAll + countUnknown(groups) >= limit);
+      if (!isLimitTrue && refilled === 0) throw new Skipped('the limit is another, which limits.429-over-limit judges');
+      for (const [index, { admitted, refused: others }] of groups.entries()) {
+        const [exchange] = admitted;
+        // The order of requests at once is not known.
+        if (!exchange || admitted.length + others.length > 1) continue;
+        const { remaining } = limitedOf(trial).read(exchange);
+        if (remaining === undefined) continue;
+        const later = groups.slice(index + 1);
+        const [least, most] = [countAdmitted(later, volley), countAdmitted(later)];
+        const seen = `requests were admitted after an answer with Remaining: ${remaining}`;
+        expect(least <= remaining + refilled, `${least} ${seen}`, exchange);
+        // A bucket refills meanwhile, so that several of the last requests may be admitted.
+        expect(most + countUnknown(later) >= remaining, `${most} ${seen}`, exchange, refused);
+      }
+    }),
+  },
+  'limits.refused-everywhere': {
+    ...published('the limit', 'All requests of a caller count in one limit.'),
+    expected: 'a refusal of every other request of the caller while the limit is spent',
+    judge: given(elsewhere, (found, trial) => {
+      const isTelling = found.filter(({ refused, secondsLater }) => {
+        const seconds = retryAfterOf(refused) ?? 0;
+        return seconds >= TELLING_SECONDS_MIN && secondsLater < seconds / 2;
+      });
+      if (isTelling.length === 0) throw new Skipped('requests come back all the time');
+      for (const { name, refused, exchange } of isTelling) {
+        const isRefused = limitedOf(trial).isRefusal(exchange);
+        expect(isRefused, `${name} is answered with ${exchange.status} over the limit`, refused, exchange);
+      }
+    }),
+  },
+  'limits.per-key': {
+    ...published('the limit', 'A limit counts for each caller.'),
+    expected: 'another caller admitted while the limited one is refused',
+    judge: given(refusals, async ([refused], trial) => {
+      const { stranger, isRefusal, read } = limitedOf(trial);
+      const wanted = known(stranger, 'there is no other caller');
+      const before = trial.answered.findLast((exchange) => {
+        return exchange.sent.headers.authorization === wanted.authorization && !isRefusal(exchange);
+      });
+      const { remaining } = before ? read(before) : {};
+      if (remaining !== undefined && remaining < 1) throw new Skipped('the other caller has spent its limit');
+      const other = await trial.sendOnce(wanted);
+      expect(!isRefusal(other), 'another key is refused as well', refused, other);
+    }),
+  },
+  'limits.retry-after-present': {
+    ...WAIT,
+    expected: 'Retry-After on every refusal',
+    judge: each([refusals], (exchange) => {
+      expect(exchange.headers.has('retry-after'), 'Retry-After is missing', exchange);
+    }),
+  },
+  'limits.retry-after-is-a-wait': {
+    ...WAIT,
+    expected: 'a number of seconds, or a date, in Retry-After',
+    judge: each([refusals], (exchange) => {
+      const text = known(exchange.headers.get('retry-after'), 'there is no Retry-After');
+      const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
+      expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
+      const seconds = retryAfterOf(exchange) ?? 0;
+      expect(seconds <= RESET_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
+    }),
+  },
+  'limits.retry-after-within-reset': {
+    ...WAIT,
+    expected: `a Retry-After that ends at most ${BEYOND_RESET_SECONDS} s after the Reset of its answer`,
+    judge: given(refusals, (refused, trial) => {
+      for (const exchange of refused) {
+        const beyond = beyondReset(limitedOf(trial), exchange);
+        expect(beyond <= BEYOND_RESET_SECONDS, `Retry-After ends ${beyond} s after Reset`, exchange);
+      }
+    }),
+  },
+  'limits.refusals-cost-nothing': {
+    ...published('the limit', 'A refused request does not lengthen the wait.'),
+    expected: 'the same end of the wait on refusals a second apart',
+    judge: given(refusals, (refused) => {
+      const [first, last] = [refused[0], refused.at(-1) ?? refused[0]];
+      const [then, now] = [first, last].map((exchange) => {
+        const [date, seconds] = [dateOf(exchange), retryAfterOf(exchange)];
+        return date === undefined || seconds === undefined ? undefined : date + seconds;
+      });
+      if (then === undefined || now === undefined) throw new Skipped('there is no Retry-After, or no Date');
+      expect(now <= then + 1, `the wait ends ${now - then} s later after ${refused.length} refusals`, first, last);
+    }),
+  },
+  'limits.retry-after-suffices': {
+    ...WAIT,
+    expected: 'no refusal after exactly the wait that Retry-After names',
+    place: 'waits',
+    judge: given(waitOut, ({ refused, after, seconds }, trial) => {
+      expect(!limitedOf(trial).isRefusal(after), `still refused ${seconds} s later`, refused, after);
+    }),
+  },
+  'limits.window-as-told': {
+    ...WAIT,
+    expected: 'a refusal shortly before half of the wait that Retry-After names',
+    needs: 'full',
+    place: 'waits',
+    judge: given(waitOut, ({ first, told, early }, trial) => {
+      const before = known(early, `Retry-After is a wait of ${told} s alone`);
+      const isRefused = limitedOf(trial).isRefusal(before);
+      expect(isRefused, `admitted before half of the ${told} s were over`, first, before);
+    }),
+  },
+  'limits.last-token': {
+    ...ANNOUNCED,
+    expected: 'at most one request admitted of those that ask at once when one is left',
+    place: 'waits',
+    judge: given(spendToLastToken, ({ volley, refused: over, refilled, groups, limit }) => {
+      known(over, NO_REFUSALS);
+      const { admitted, refused } = known(volley, 'no answer told of one remaining request');
+      const isOther = countAdmitted(groups, volley) > limit + refilled || (admitted.length > 1 && refused.length === 0);
+      if (isOther) throw new Skipped('the limit is another, which limits.429-over-limit judges');
+      if (admitted.length + refused.length < 2) throw new Skipped('the requests at once got no answers');
+      const seen = `${admitted.length} of ${admitted.length + refused.length} requests at once were admitted, with 1 left`;
+      expect(admitted.length <= 1 + refilled, seen, ...admitted.slice(0, 2));
+    }),
+  },
+  'limits.reset-ahead': {
+    ...ANNOUNCED,
+    expected: 'a moment ahead in Reset on every answer, on a refusal by a second at least',
+    place: 'looks-back',
+    judge(trial) {
+      for (const exchange of trial.answered) expectAhead(limitedOf(trial), exchange);
+    },
+  },
+} as const satisfies RuleTable;
+
+/** Throws `Broken` unless an answer has the headers of the limit. */
+export function expectLimits({ read, names }: Reading, exchange: Exchange): void {
+  const state = read(exchange);
+  for (const [member, header] of Object.entries(names) as [keyof LimitState, string][]) {
+    if (header === '') continue;
+    const isThere = exchange.headers.has(header.toLowerCase());
+    expect(state[member] !== undefined, isThere ? `${header} is no whole number` : `${header} is missing`, exchange);
+  }
+}
+
+/** Throws `Broken` if the `Reset` of an answer is no moment ahead, by the `Date` of the server. */
+export function expectAhead({ read, isRefusal }: Reading, exchange: Exchange): void {
+  const { seconds } = exchange;
+  const { reset } = read(exchange);
+  if (reset === undefined) return;
+  expect(isUnixTime(reset), `${reset} is no Unix time in seconds`, exchange);
+  const now = dateOf(exchange);
+  if (now === undefined) return;
+  // A date has no fractions of a second, and the answer may have taken several.
+  const ahead = reset - (now - Math.ceil(seconds));
+  if (isRefusal(exchange) && (retryAfterOf(exchange) ?? 0) >= 1) {
+    const over = now - reset;
+    expect(ahead >= 1, `the Reset of a refusal is ${over} s over, though it is to be waited for`, exchange);
+  }
+  expect(ahead >= -SKEW_SECONDS, `Reset is ${-ahead} s before the request`, exchange);
+  expect(ahead <= RESET_SECONDS_MAX, `Reset is ${ahead} s after the request`, exchange);
+}
+
+/** The `Reset` of an answer. Skipped unless it is a moment, of a refusal one ahead, which other rules judge. */
+export function resetOf({ read, isRefusal }: Reading, exchange: Exchange): number {
+  const { reset } = read(exchange);
+  if (reset === undefined || !isUnixTime(reset)) throw new Skipped('Reset is no moment');
+  if (isRefusal(exchange) && reset <= (dateOf(exchange) ?? 0)) throw new Skipped('Reset is over on a refusal');
+  return reset;
+}
+
+/** The seconds by which `Retry-After` ends after `Reset`. Skipped if one of them is judged elsewhere. */
+export function beyondReset(reading: Reading, exchange: Exchange): number {
+  const [seconds, now, reset] = [retryAfterOf(exchange), dateOf(exchange), resetOf(reading, exchange)];
+  const isWait = seconds !== undefined && seconds <= RESET_SECONDS_MAX;
+  if (!isWait || now === undefined) throw new Skipped('there is no Retry-After in seconds, or no Date');
+  return now + seconds - reset;
+}

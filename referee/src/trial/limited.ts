@@ -1,0 +1,56 @@
+import { type Answer, type Exchange, Skipped, type Wanted } from './exchange.ts';
+
+/** What an answer says of a limit; a member is undefined if it is missing or not in its form. */
+export interface LimitState {
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Unix seconds. */
+  readonly reset: number | undefined;
+}
+
+/** How answers tell of a limit. */
+export interface Reading {
+  /** The name of each header in reports; empty for one that the family does not have. */
+  readonly names: Readonly<Record<keyof LimitState, string>>;
+  read(answer: Answer): LimitState;
+  isRefusal(answer: Answer): boolean;
+}
+
+/** A limit that is judged: who is limited, which requests count, and how its state is read. */
+export interface Limited extends Reading {
+  /** The caller in reports. */
+  readonly caller: string;
+  /** The request that spends the limit. */
+  readonly first: Wanted;
+  /** Other requests of the same caller, which count in the same limit, by name. */
+  readonly others: Readonly<Record<string, (newName: () => string) => Wanted>>;
+  /** A request of another caller, with a limit of its own. */
+  readonly stranger?: Wanted | undefined;
+  /** Answers to `first` before the spending, in order. */
+  readonly begun: readonly Exchange[];
+  /** True if `begun` or, if it is empty, the spending has the first request of a window. */
+  readonly isFresh: boolean;
+  /** Taken for a limit that is not told. */
+  readonly limitUntold: number;
+  /** A larger limit is not spent. */
+  readonly limitMax: number;
+  /** The time in which `Limit` requests come back. */
+  readonly windowSeconds: number;
+  /** Seconds by which the moment of one window may differ from answer to answer. */
+  readonly resetTolerance: number;
+}
+
+/** The limit of a trial. Throws `Skipped` if it has none. */
+export function limitedOf({
+  options: { limited },
+}: {
+  readonly options: { readonly limited?: Limited | undefined };
+}): Limited {
+  if (!limited) throw new Skipped('no --limited-key');
+  return limited;
+}
+
+/** True if a number can be a Unix time in seconds: from 2001 to 2286. */
+export function isUnixTime(seconds: number): boolean {
+  return seconds >= 1e9 && seconds < 1e10;
+}
