@@ -7,6 +7,10 @@ import type { Weather } from './weather.ts';
 
 /** As Redis refuses a script that it was not given since it started. */
 const NOSCRIPT = 'NOSCRIPT No matching script.';
+/** As the client that the service uses: a retry, the longest that connecting takes, and the longest silence. */
+const RETRY_MS = 1_000;
+const CONNECT_MS = 900;
+const SILENCE_MS = 1_500;
 /** Of what was sent on a connection that is then closed, how much reaches the server all the same. */
 const ARRIVES_ANYWAY = 0.5;
 
@@ -59,9 +63,11 @@ export class SimulatedRedis {
   /** Opens a connection, which is not connected yet, over a way with its weather. */
   client(weather: Weather): Connection {
     const { time, dice } = this.#options;
-    const connection = new Connection(this, { time, dice, weather });
+    return new Connection(this, { time, dice, weather });
+  }
+
+  connected(connection: Connection): void {
     this.#connections.add(connection);
-    return connection;
   }
 
   disconnected(connection: Connection): void {
@@ -75,7 +81,7 @@ export class SimulatedRedis {
 
   stop(): void {
     this.isUp = false;
-    for (const connection of this.#connections) connection.fail('the server closed the connection');
+    for (const connection of [...this.#connections]) connection.fail('the server closed the connection');
   }
 
   /** Starts with what it had, with what the snapshot has, or with nothing. */
@@ -141,14 +147,20 @@ interface ConnectionOptions {
   readonly weather: Weather;
 }
 
-/** One connection: commands arrive, run and are answered in the order in which they were sent. */
+/**
+ * One connection at a time, replaced when it breaks: commands arrive, run and are answered in the order in which they
+ * were sent.
+ */
 export class Connection implements RedisClient {
   readonly #server: SimulatedRedis;
   readonly #options: ConnectionOptions;
-  readonly #onError: ((error: unknown) => void)[] = [];
+  readonly #listeners = { error: [] as ((error: unknown) => void)[], ready: [] as ((error: unknown) => void)[] };
   readonly #pending = new Set<(error: Error) => void>();
-  #isOpen = false;
-  #isClosed = false;
+  /** How often it was connected. */
+  #epoch = 0;
+  isReady = false;
+  #isOver = false;
+  #activeMs = 0;
   /** When the last command arrives, and when its answer is there. */
   #arrivesMs = 0;
   #answeredMs = 0;
@@ -158,22 +170,46 @@ export class Connection implements RedisClient {
     this.#options = options;
   }
 
-  on(_event: 'error', listener: (error: unknown) => void): void {
-    this.#onError.push(listener);
+  on(event: 'error' | 'ready', listener: (error: unknown) => void): void {
+    this.#listeners[event].push(listener);
   }
 
   async connect(): Promise<void> {
     const { time, weather } = this.#options;
-    await time.wait(weather.legMs() * 2);
-    if (weather.fault === 'silent') await new Promise(() => {});
-    if (this.#isClosed) throw new Error('The connection was closed');
-    if (!this.#server.isUp || weather.fault === 'down') throw new Error('connect ECONNREFUSED');
-    this.#isOpen = true;
+    while (!this.#isOver && !this.isReady) {
+      await time.wait(weather.fault === 'silent' ? CONNECT_MS : weather.legMs() * 2);
+      if (this.#isOver) return;
+      if (this.#server.isUp && weather.fault !== 'silent' && weather.fault !== 'down') return this.#open();
+      for (const listener of this.#listeners.error) listener(new Error('connect ECONNREFUSED'));
+      await time.wait(RETRY_MS);
+    }
+  }
+
+  #open(): void {
+    this.#epoch += 1;
+    this.isReady = true;
+    this.#activeMs = this.#options.time.nowMs;
+    this.#arrivesMs = 0;
+    this.#answeredMs = 0;
+    this.#server.connected(this);
+    this.#watchSilence(this.#epoch);
+    for (const listener of this.#listeners.ready) listener(undefined);
+  }
+
+  #watchSilence(epoch: number): void {
+    const { time } = this.#options;
+    time.after(this.#activeMs + SILENCE_MS - time.nowMs, () => {
+      if (epoch !== this.#epoch || !this.isReady) return;
+      if (time.nowMs - this.#activeMs >= SILENCE_MS) this.fail('the socket timed out');
+      else this.#watchSilence(epoch);
+    });
   }
 
   sendCommand(command: string[]): Promise<unknown> {
     const { time, weather, dice } = this.#options;
-    if (!this.#isOpen) return Promise.reject(new Error('The client is closed'));
+    if (!this.isReady) return Promise.reject(new Error('The client is offline'));
+    const epoch = this.#epoch;
+    this.#activeMs = time.nowMs;
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       const settle = (answer: () => void) => {
@@ -181,38 +217,45 @@ export class Connection implements RedisClient {
       };
       this.#arrivesMs = Math.max(time.nowMs + weather.legMs(), this.#arrivesMs);
       time.after(this.#arrivesMs - time.nowMs, () => {
-        if (!this.#isOpen && !dice.chance(ARRIVES_ANYWAY)) return;
+        const isGone = !this.isReady || epoch !== this.#epoch;
+        if (isGone && !dice.chance(ARRIVES_ANYWAY)) return;
         if (weather.fault === 'silent' || !this.#server.isUp) return;
-        if (weather.fault === 'down' || weather.loses()) return this.fail('read ECONNRESET');
+        if (weather.fault === 'down' || weather.loses()) return isGone || this.fail('read ECONNRESET');
         const answer = this.#answer(command);
+        if (isGone) return;
         if (weather.loses()) return this.fail('read ECONNRESET');
         this.#answeredMs = Math.max(time.nowMs + weather.legMs(), this.#answeredMs);
-        time.after(this.#answeredMs - time.nowMs, () => settle(() => answer(resolve, reject)));
+        time.after(this.#answeredMs - time.nowMs, () => {
+          this.#activeMs = time.nowMs;
+          settle(() => answer(resolve, reject));
+        });
       });
     });
   }
 
   destroy(): void {
+    this.#isOver = true;
     this.#close(new Error('The client was destroyed'));
   }
 
   /** The process is gone. */
   sever(): void {
     this.#pending.clear();
-    this.#close(new Error());
+    this.destroy();
   }
 
   /** The connection breaks. */
   fail(reason: string): void {
-    if (this.#isClosed) return;
+    if (!this.isReady) return;
     const error = new Error(reason);
+    this.isReady = false;
+    for (const listener of this.#listeners.error) listener(error);
     this.#close(error);
-    for (const listener of this.#onError) listener(error);
+    void this.connect();
   }
 
   #close(error: Error): void {
-    this.#isOpen = false;
-    this.#isClosed = true;
+    this.isReady = false;
     this.#server.disconnected(this);
     for (const reject of this.#pending) reject(error);
     this.#pending.clear();

@@ -39,6 +39,7 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     if (way.isSuspended) time.leap(ms);
     else if (ms > 0) await time.wait(ms);
   };
+  let onReady: (error?: unknown) => void = () => {};
   const counts = new RedisCounts({
     url: 'redis://played',
     keyPrefix: 'p',
@@ -57,8 +58,11 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     },
     onNewServer: () => {},
     newClient: () => ({
-      on: () => {},
-      connect: async () => {},
+      on(event: string, listener: (error?: unknown) => void) {
+        if (event === 'ready') onReady = listener;
+      },
+      isReady: true,
+      connect: async () => onReady(),
       sendCommand: async (command) => {
         if (way.isLost) throw new Error('lost');
         await wait(way.toMs);

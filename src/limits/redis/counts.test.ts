@@ -20,6 +20,9 @@ test('requests of one turn are counted by one call for each 64 of them, in their
     const client = createClient({ url: address, RESP: 2, maintNotifications: 'disabled' });
     return {
       on: (event, listener) => client.on(event, listener),
+      get isReady() {
+        return client.isReady;
+      },
       connect: () => client.connect(),
       sendCommand: (command) => {
         const [name, , keyCount = '', key] = command;

@@ -26,7 +26,7 @@ export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> =
   }
 }
 
-async function inspect(client: RedisClient): Promise<Finding[]> {
+async function inspect(client: Pick<RedisClient, 'connect' | 'sendCommand'>): Promise<Finding[]> {
   await client.connect();
   const startedMs = performance.now();
   await client.sendCommand(['PING']);

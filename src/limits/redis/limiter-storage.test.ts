@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/limits/played-redis.ts';
-import type { WindowCounts } from '../../catalog/window-counts.ts';
+import { capped, merged, type WindowCounts } from '../../catalog/window-counts.ts';
 
 /** What RedisLimiter keeps, and what it reads and writes when, on a storage and a Redis that the test plays. */
 
@@ -129,4 +129,34 @@ test('a Redis that lost its data gets the greater of what storage and this proce
     remember(counts);
     assert.deepEqual(await left(), expected, JSON.stringify(counts));
   }
+});
+
+test('a clock of Redis that was ahead for a while locks a spent key out for one window, however often it reconnects', async () => {
+  const at = await bench(1, { isServerTime: true }).start();
+  const { key, limiter, redis, saved, stored, time } = at;
+  const store = () => {
+    for (const counts of saved.splice(0).flat()) {
+      const before = stored.get(counts.keyId) ?? counts;
+      const now = Math.floor(redis.nowMs / 1_000);
+      stored.set(counts.keyId, { keyId: counts.keyId, ...merged(capped(before, now), counts) });
+    }
+  };
+  redis.step(3_600_000);
+  await charge(at, LIMITS.minute);
+  await time.pass(500);
+  store();
+  redis.step(-3_600_000);
+  await limiter.peek({ ...key, id: 'any other, whose answer tells of the step' });
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    await at.lose(true);
+    await at.lose(false);
+    await limiter.charge(key);
+    await time.pass(500);
+    store();
+    await time.pass(7_500);
+  }
+  await time.pass(3_000);
+  await at.lose(true);
+  await at.lose(false);
+  assert.equal((await limiter.charge(key)).refusal, undefined);
 });

@@ -126,6 +126,9 @@ test('a ban holds on every instance while Redis is lost, without a question to R
     const client = createClient({ url: address, RESP: 2, maintNotifications: 'disabled' });
     return {
       on: (event, listener) => client.on(event, listener),
+      get isReady() {
+        return client.isReady;
+      },
       connect: () => (isLost ? Promise.reject(new Error('lost')) : client.connect()),
       sendCommand: (command) => {
         if (!command[3]?.includes('beat') && command[0] === 'EVALSHA') asked += 1;

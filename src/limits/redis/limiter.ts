@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import { merged, type WindowCounts } from '../../catalog/window-counts.ts';
+import { capped, merged, type WindowCounts } from '../../catalog/window-counts.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../../stdx/key-order.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
@@ -182,7 +182,10 @@ export class RedisLimiter implements WindowLimiter {
   async #readRemembered(keyId: string): Promise<Remembered> {
     // A save that overlaps this read may be missing from its result.
     const before = this.#unsaved.get(keyId);
-    const stored = await this.#stored.read(keyId);
+    const read = await this.#stored.read(keyId);
+    const stored = read && capped(read, this.#redis.now().latest.unix);
+    // Capped once: left as it was read, it would lock the key out again after each new connection.
+    if (stored && stored !== read && !this.#unsaved.has(keyId)) this.#unsaved.set(keyId, stored);
     const all = [stored, before, this.#unsaved.get(keyId)].filter((each) => each !== undefined);
     return { counts: all.reduce(merged, UNUSED), isComplete: true };
   }

@@ -7,57 +7,75 @@ import { RedisCounts } from './counts.ts';
 import { type RedisClient, RedisLink } from './link.ts';
 
 /** A link in virtual time to a Redis that answers what asks for no keys of callers at once, and those never. */
-async function played() {
+async function played({ connecting = Promise.resolve() as Promise<unknown> } = {}) {
   const time = new VirtualTime(0);
-  const clients: ((error: unknown) => void)[] = [];
   const [asked, told, lost]: [string[], string[], unknown[]] = [[], [], []];
+  const heard = { error: (_error?: unknown) => {}, ready: (_error?: unknown) => {} };
   const redis = {
     destroyed: 0,
     beat: [] as string[],
-    connecting: Promise.resolve(),
     isSilent: false,
+    isReady: false,
     /** Each section of INFO. */
     about: { server: 'run_id:1', replication: 'role:master' } as Record<string, string>,
-    /** Replaces the answers to INFO, and to SCRIPT. */
+    /** Replaces the answers to INFO. */
     info: async (sections: string[]): Promise<unknown> => sections.map((each) => redis.about[each] ?? '').join('\r\n'),
-    script: async (): Promise<unknown> => [],
-    make: (client: RedisClient) => client,
+    /** What the client does when a connection breaks, and when it has another. */
+    breakOff(error: unknown = new Error('reset')) {
+      redis.isReady = false;
+      heard.error(error);
+    },
+    async reconnect() {
+      redis.isReady = true;
+      heard.ready();
+      await settled();
+    },
   };
-  const client = (): RedisClient => ({
-    on: (_event, listener) => clients.push(listener),
-    connect: () => redis.connecting,
+  const client: RedisClient = {
+    on(event, listener) {
+      heard[event] = listener;
+    },
+    get isReady() {
+      return redis.isReady;
+    },
+    async connect() {
+      await connecting;
+      redis.isReady = true;
+      heard.ready();
+    },
     sendCommand: ([command = '', ...args]) => {
       const [, , key = '', ...rest] = args;
       if (command === 'EVALSHA') asked.push(key);
       if (key.includes('beat')) redis.beat = [key, ...rest];
       if (key.includes('own') || (redis.isSilent && command === 'EVALSHA')) return new Promise(() => {});
-      if (command === 'INFO') return redis.info(args);
-      return command === 'SCRIPT' ? redis.script() : Promise.resolve([]);
+      return command === 'INFO' ? redis.info(args) : Promise.resolve([]);
     },
     destroy: () => {
       redis.destroyed += 1;
     },
-  });
-  const own = time.process();
-  /** The intervals that go on. */
-  const ticking = new Set<Timer>();
-  const setInterval = (run: () => void, ms: number) => {
-    const timer = own.setInterval(run, ms);
-    const end = timer[Symbol.dispose];
-    ticking.add(timer);
-    return Object.assign(timer, {
-      [Symbol.dispose]() {
-        ticking.delete(timer);
-        end();
-      },
-    });
   };
+  const own = time.process();
+  const ticking = new Set<Timer>();
+  /** Counts the timers that go on. */
+  const counted =
+    <A extends unknown[]>(start: (...args: A) => Timer) =>
+    (...args: A) => {
+      const timer = start(...args);
+      const end = timer[Symbol.dispose];
+      ticking.add(timer);
+      return Object.assign(timer, {
+        [Symbol.dispose]() {
+          ticking.delete(timer);
+          end();
+        },
+      });
+    };
   const link = new RedisLink(
     {
       url: 'redis://played',
       keyPrefix: 'p',
-      newClient: () => redis.make(client()),
-      time: { ...own, setInterval },
+      newClient: () => client,
+      time: { ...own, setInterval: counted(own.setInterval), setTimeout: counted(own.setTimeout) },
       events: {
         redisFailed: () => told.push('failure'),
         redisLate: () => told.push('late'),
@@ -71,21 +89,21 @@ async function played() {
     },
     RedisCounts.SCRIPT,
   );
-  await link.connect();
-  return { time, link, clients, asked, told, redis, ticking, lost };
+  const connected = link.connect();
+  await settled();
+  return { time, link, asked, told, redis, ticking, lost, connected };
 }
 
-test('a connection that breaks is replaced at once, and one that breaks soon after within a second', async () => {
-  const { time, link, clients } = await played();
-  await time.pass(1_500);
-  clients[0]?.(new Error('reset'));
-  await settled();
-  assert.deepEqual([clients.length, link.isUp], [2, true]);
-  clients[1]?.(new Error('reset'));
-  await settled();
-  assert.deepEqual([clients.length, link.isUp], [2, false]);
-  await time.pass(1_000);
-  assert.deepEqual([clients.length, link.isUp], [3, true]);
+test('a link is lost with its connection and used again with the next one, as one to another server', async () => {
+  const { link, redis, told, time } = await played();
+  assert.deepEqual([link.isUp, told.splice(0)], [true, ['new server']]);
+  redis.breakOff();
+  redis.breakOff(new Error('again'));
+  assert.deepEqual([link.isUp, told.splice(0)], [false, ['failure', 'lost: reset', 'failure']]);
+  await time.pass(3_000);
+  assert.deepEqual(told, [], 'nothing is asked without a connection');
+  await redis.reconnect();
+  assert.deepEqual([link.isUp, told.splice(0)], [true, ['new server', 'back']]);
   await link[Symbol.asyncDispose]();
 });
 
@@ -98,24 +116,40 @@ test('an error is told by its message, else by its code, and by nothing else of 
     [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     [{}, 'Redis failed'],
   ] as const) {
-    const { link, clients, told, lost } = await played();
-    clients[0]?.(error);
+    const { link, redis, told, lost } = await played();
+    redis.breakOff(error);
     assert.deepEqual(told, ['new server', 'failure', `lost: ${message}`]);
     assert.deepEqual([(lost[0] as Error).message, Object.keys(lost[0] as Error)], [message, []]);
     await link[Symbol.asyncDispose]();
   }
 });
 
-test('deadlines are looked at while a call is under way, and nothing goes on once the link is closed', async () => {
-  const { time, link, ticking, redis } = await played();
-  await time.pass(10);
+test('a start waits 900 ms for a connection, and is told the first failure of one', async () => {
+  const silent = await played({ connecting: new Promise(() => {}) });
+  await silent.time.pass(899);
+  assert.deepEqual(silent.told, []);
+  await silent.time.pass(1);
+  await silent.connected;
+  assert.deepEqual(silent.told, ['failure', 'lost: Redis did not answer within 900 ms']);
+  await silent.link[Symbol.asyncDispose]();
+
+  const refused = await played({ connecting: new Promise(() => {}) });
+  refused.redis.breakOff(new Error('refused'));
+  await refused.connected;
+  assert.deepEqual([refused.told, refused.time.nowMs], [['failure', 'lost: refused'], 0]);
+  await refused.link[Symbol.asyncDispose]();
+});
+
+test('nothing goes on once the link is closed, and nothing is told', async () => {
+  const { link, ticking, redis, told } = await played();
   assert.equal(ticking.size, 1, 'the heartbeat');
-  await link.run(['x'], []);
+  const asked = link.run(['own'], []);
   assert.equal(ticking.size, 2);
-  await time.pass(10);
-  assert.equal(ticking.size, 1);
+  told.length = 0;
   await link[Symbol.asyncDispose]();
-  assert.deepEqual([ticking.size, redis.destroyed, link.isUp], [0, 1, false]);
+  redis.breakOff(new Error('destroyed'));
+  assert.deepEqual([await asked, redis.destroyed, told], [undefined, 1, []]);
+  assert.equal(ticking.size, 0);
 });
 
 test('while 20,000 keys are asked for no more are', async () => {
@@ -128,50 +162,8 @@ test('while 20,000 keys are asked for no more are', async () => {
   assert.deepEqual(await Promise.all([waiting, last]), [undefined, undefined]);
 });
 
-test('a loss is told once, and so is the return, which the first connection is not', async () => {
-  const { time, link, clients, told } = await played();
-  assert.deepEqual(told.splice(0), ['new server']);
-  clients[0]?.(new Error('reset'));
-  clients[0]?.(new Error('reset again'));
-  assert.deepEqual(told.splice(0), ['failure', 'lost: reset']);
-  await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['new server', 'back']);
-  await time.pass(1_000);
-  assert.deepEqual(told.splice(0), []);
-  await link[Symbol.asyncDispose]();
-});
-
-test('while Redis is lost each failed attempt is told as a failure, and as no further loss', async () => {
-  const { time, link, clients, told, redis } = await played();
-  redis.connecting = Promise.reject(new Error('refused'));
-  redis.connecting.catch(() => {});
-  clients[0]?.(new Error('reset'));
-  await time.pass(2_000);
-  assert.deepEqual(told.splice(0), ['new server', 'failure', 'lost: reset', 'failure', 'failure']);
-  redis.make = () => {
-    throw new Error('no client');
-  };
-  await time.pass(1_000);
-  assert.deepEqual(told, ['failure']);
-  await link[Symbol.asyncDispose]();
-});
-
-test('a link that is closed while it connects closes the new connection, and tells nothing', async () => {
-  const { time, link, clients, told, redis } = await played();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  redis.connecting = promise;
-  clients[0]?.(new Error('reset'));
-  await time.pass(1_000);
-  told.length = 0;
-  await link[Symbol.asyncDispose]();
-  assert.equal(redis.destroyed, 1);
-  resolve();
-  await settled();
-  assert.deepEqual([redis.destroyed, link.isUp, told], [2, false, []]);
-});
-
-test('a call without an answer ends after 50 ms, and closes the connection for all other calls', async () => {
-  const { time, link, told, redis } = await played();
+test('a call without an answer ends after 50 ms, as do all others, and Redis is used again after a second', async () => {
+  const { time, link, told } = await played();
   const ended: [string, number, unknown][] = [];
   const ask = (name: string) => link.run(['own'], []).then((reply) => ended.push([name, time.nowMs, reply]));
   await time.pass(507);
@@ -184,7 +176,9 @@ test('a call without an answer ends after 50 ms, and closes the connection for a
     ['second', 557, undefined],
   ]);
   assert.deepEqual(told, ['new server', 'late', 'failure', 'lost: Redis did not answer within 50 ms']);
-  assert.equal(redis.destroyed, 1);
+  assert.equal(link.isUp, false);
+  await time.pass(400);
+  assert.equal(link.isUp, true);
   await link[Symbol.asyncDispose]();
 });
 
@@ -199,13 +193,15 @@ test('a heartbeat counts on two keys that no caller has, as if with the largest 
   await link[Symbol.asyncDispose]();
 });
 
-test('a heartbeat counts nothing while a call is under way', async () => {
-  const { time, link, asked } = await played();
-  await time.pass(990);
+test('a Redis that falls silent is noticed by the next heartbeat, and asked no more until it answers that', async () => {
+  const { time, link, asked, redis } = await played();
+  redis.isSilent = true;
+  redis.info = () => new Promise(() => {});
+  await time.pass(1_050);
+  assert.equal(link.isUp, false);
   asked.length = 0;
-  link.run(['own'], []);
-  await time.pass(20);
-  assert.deepEqual(asked, ['p:{own}']);
+  await time.pass(5_000);
+  assert.deepEqual(asked, []);
   await link[Symbol.asyncDispose]();
 });
 
@@ -223,8 +219,8 @@ test('a server is new when it is another, or the same in another role, and once'
   await link[Symbol.asyncDispose]();
 });
 
-test('a connection whose server does not say which it is is replaced, and what it says later is not heard', async () => {
-  const { time, link, clients, told, redis } = await played();
+test('a server that does not say which it is, or writes nothing, is not used until it does', async () => {
+  const { time, link, told, redis } = await played();
   const usual = redis.info;
   redis.info = () => Promise.reject(new Error('busy'));
   await time.pass(1_000);
@@ -232,20 +228,16 @@ test('a connection whose server does not say which it is is replaced, and what i
   redis.info = usual;
   await time.pass(1_000);
   assert.deepEqual(told.splice(0), ['new server', 'back']);
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  redis.info = () => promise;
+  redis.isSilent = true;
+  await time.pass(1_100);
+  assert.deepEqual(told.splice(0), ['late', 'failure', 'lost: Redis did not answer within 50 ms']);
+  redis.isSilent = false;
   await time.pass(1_000);
-  redis.info = usual;
-  clients.at(-1)?.(new Error('reset'));
-  await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['failure', 'lost: reset', 'new server', 'back']);
-  resolve('run_id:2\r\nrole:master');
-  await time.pass(100);
-  assert.deepEqual([link.isUp, told], [true, []]);
+  assert.deepEqual([link.isUp, told], [true, ['new server', 'back']]);
   await link[Symbol.asyncDispose]();
 });
 
-test('time in which the process was suspended counts as ten milliseconds of the deadline', async () => {
+test('a deadline that passed while the process was suspended begins anew', async () => {
   const { time, link } = await played();
   let endedMs = 0;
   link.run(['own'], []).then(() => {
@@ -254,26 +246,6 @@ test('time in which the process was suspended counts as ten milliseconds of the 
   await time.pass(20);
   time.leap(400);
   await time.pass(100);
-  assert.equal(endedMs, 440);
-  await link[Symbol.asyncDispose]();
-});
-
-test('a connection has 900 ms to open, is used once it answers a heartbeat, and is not told as late before', async () => {
-  const { time, link, clients, told, redis } = await played();
-  clients[0]?.(new Error('reset'));
-  told.length = 0;
-  redis.connecting = new Promise(() => {});
-  await time.pass(1_899);
-  assert.deepEqual(told, []);
-  await time.pass(1);
-  assert.deepEqual(told.splice(0), ['failure']);
-  redis.connecting = Promise.resolve();
-  redis.script = () => new Promise(() => {});
-  await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['failure'], 'to load the script');
-  redis.script = async () => [];
-  redis.isSilent = true;
-  await time.pass(200);
-  assert.deepEqual([link.isUp, told], [false, ['failure']]);
+  assert.equal(endedMs, 470);
   await link[Symbol.asyncDispose]();
 });

@@ -8,12 +8,14 @@ import { LimiterNotOpened } from '../limiter.ts';
 const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
 /** The longest that a request waits for Redis. */
 const ANSWER_MS = 50;
-/** The resolution of that deadline. */
-const TICK_MS = 5;
+/** A deadline that is noticed later than this was missed by this process, which was busy, and not by Redis. */
+const BUSY_MS = 10;
 /** The interval of heartbeats, and of reconnects while Redis is lost. */
 const BEAT_MS = 1_000;
-/** Deadline for connecting, with TLS and login, and for loading the script. */
+/** Deadline for connecting, with TLS and login. */
 const CONNECT_MS = 900;
+/** Silence after which the client replaces a connection: longer than between heartbeats, which wait for an answer. */
+const SILENCE_MS = 1_500;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
 const KEY_PREFIX = 'pet-catalog';
@@ -34,7 +36,7 @@ export interface RedisLinkOptions {
   readonly events: Pick<Events, 'redisFailed' | 'redisLate' | 'limiterDegraded' | 'limiterRecovered'>;
   /**
    * The server's data may be older than what was counted: the connection is new, or another server, or another role,
-   * is behind it. Called before anything runs on a new connection, otherwise within a second.
+   * is behind it. Called before anything is counted on a new connection, otherwise within a second.
    */
   readonly onNewServer: () => void;
   /** Deadline of a Redis call, in milliseconds; for tests. */
@@ -44,25 +46,27 @@ export interface RedisLinkOptions {
   readonly time: Time;
 }
 
-/** The part of a Redis client that the link needs. A connection that breaks emits an error; `destroy` closes it. */
+/**
+ * The part of a Redis client that the link needs. It replaces a connection that breaks or falls silent: every loss
+ * emits an error, and every connection `ready`. What was sent before a loss is rejected, as is what is sent until then.
+ */
 export interface RedisClient {
-  on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'error' | 'ready', listener: (error: unknown) => void): unknown;
+  readonly isReady: boolean;
   connect(): Promise<unknown>;
   sendCommand(command: string[]): Promise<unknown>;
   destroy(): void;
 }
 
 interface Call {
-  readonly client: RedisClient;
-  readonly keys: number;
-  readonly since: number;
   readonly settle: (reply: unknown) => void;
+  deadline?: Timer;
 }
 
 /**
- * One connection to Redis or Valkey with a hard deadline: a call settles within 50 ms, with `undefined` if there is no
- * answer. A call that fails or is late closes the connection, which settles all other calls at once. From then on it
- * reconnects every second, and uses a connection once it has run a writing script in time.
+ * Redis or Valkey with a hard deadline: a call settles within 50 ms, with `undefined` if there is no answer. After one
+ * that fails or is late, all settle at once, and none is sent until a writing script was answered in time, which is
+ * tried on each new connection and every second.
  */
 export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
@@ -70,179 +74,154 @@ export class RedisLink implements AsyncDisposable {
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
   #keysInFlight = 0;
-  readonly #closed = new WeakSet<RedisClient>();
   readonly #heartbeat: Timer;
   readonly #time: Time;
   #client: RedisClient | undefined;
-  /** The server's `run_id` and role, as last asked. */
+  /** The server's `run_id` and role, as last asked; undefined until it can be used. */
   #server: string | undefined;
+  #probing: Promise<void> | undefined;
+  #refusal: LimiterNotOpened | undefined;
   #isClosed = false;
   #isLost = false;
-  #connecting: Promise<void> | undefined;
-  #attemptedMs = Number.NEGATIVE_INFINITY;
-  #tick: Timer | undefined;
-  #tickedMs = 0;
-  #elapsedMs = 0;
 
   constructor(options: RedisLinkOptions, script: LinkScript) {
     this.#options = options;
     this.#script = script;
     this.#answerMs = options.answerMs ?? ANSWER_MS;
     this.#time = options.time;
-    this.#heartbeat = this.#time.setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#heartbeat = this.#time.setInterval(() => this.#probe(), BEAT_MS).unref();
   }
 
   get isUp(): boolean {
-    return this.#client !== undefined;
+    return this.#server !== undefined;
   }
 
-  /** Attempts to connect once; the heartbeat retries. Rejects only with `LimiterNotOpened`, for a cluster. */
-  connect(): Promise<void> {
-    this.#connecting ??= this.#connect().finally(() => {
-      this.#connecting = undefined;
+  /**
+   * Waits until Redis can be used, or the first attempt failed; the client repeats it. Rejects only with
+   * `LimiterNotOpened`, for a cluster.
+   */
+  async connect(): Promise<void> {
+    const lateness = () => late(CONNECT_MS);
+    try {
+      await within(this.#connectOrFail(), { ms: CONNECT_MS, lateness, time: this.#time });
+    } catch (error) {
+      this.#lose(error);
+    }
+    if (this.#refusal) throw this.#refusal;
+  }
+
+  /** Settles with the first attempt. Rejects if no client can be made for the address. */
+  async #connectOrFail(): Promise<void> {
+    const client = (this.#options.newClient ?? newClient)(this.#options.url);
+    this.#client = client;
+    client.on('ready', () => this.#probe());
+    const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
+    client.on('error', (error) => {
+      this.#lose(error);
+      fail();
     });
-    return this.#connecting;
+    // It repeats its attempts, and rejects only when it is destroyed.
+    const connected = client.connect().then(
+      () => this.#probing,
+      () => {},
+    );
+    await Promise.race([connected, failed]);
   }
 
   /** Runs the script on keys. Returns its reply, or undefined without one in time. Never rejects. */
   run(keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (!this.#client || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
-    return this.#runOn(this.#client, keys, args);
+    if (!this.#client || !this.isUp || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
+    return this.#call(this.#client, keys, args);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.#server = undefined;
     this.#heartbeat[Symbol.dispose]();
-    if (this.#client) this.#giveUp(this.#client);
+    this.#settleAll();
+    this.#client?.destroy();
   }
 
-  /**
-   * Reconnects to a lost Redis, probes an idle one so that an outage is noticed before a request meets it, and notices
-   * another server that answers in its place.
-   */
-  #beat(): void {
+  /** Runs `#examine`, once at a time: while an answer is missing nothing more is sent, so that the client notices. */
+  #probe(): Promise<void> {
+    this.#probing ??= this.#examine().finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
+  }
+
+  /** Asks which server answers, and has it write: a full Redis, a read-only replica or a distant one is of no use. */
+  async #examine(): Promise<void> {
     const client = this.#client;
-    if (!client) {
-      this.#reconnect();
-      return;
+    if (!client?.isReady) return;
+    try {
+      const beat = this.#call(client, this.#script.beatKeys, this.#script.beatArgs);
+      const [server, reply] = await Promise.all([identify(client), beat]);
+      if (reply !== undefined) this.#setServer(server);
+    } catch (error) {
+      if (error instanceof LimiterNotOpened) this.#refusal = error;
+      this.#lose(error);
     }
-    if (this.#calls.size === 0) void this.run(this.#script.beatKeys, this.#script.beatArgs);
-    identify(client).then(
-      (server) => {
-        if (this.#client === client && server !== this.#server) this.#setServer(server);
-      },
-      (error) => this.#giveUp(client, error),
-    );
   }
 
   #setServer(server: string): void {
+    if (server !== this.#server) this.#options.onNewServer();
     this.#server = server;
-    this.#options.onNewServer();
+    if (this.#isLost) this.#options.events.limiterRecovered();
+    this.#isLost = false;
   }
 
-  /** A cluster was reported as a failure already. */
-  #reconnect(): void {
-    this.connect().catch(() => {});
-  }
-
-  async #connect(): Promise<void> {
-    if (this.#client || this.#isClosed) return;
-    this.#attemptedMs = this.#time.steadyMs();
-    const deadline = { ms: CONNECT_MS, lateness: lateness(CONNECT_MS), time: this.#time };
-    let client: RedisClient | undefined;
-    try {
-      const made = (this.#options.newClient ?? newClient)(this.#options.url);
-      client = made;
-      made.on('error', (error) => this.#giveUp(made, error));
-      await within(made.connect(), deadline);
-      const loading = Promise.all([identify(made), made.sendCommand(['SCRIPT', 'LOAD', this.#script.source])]);
-      const [server] = await within(loading, deadline);
-      // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
-      const reply = await this.#runOn(made, this.#script.beatKeys, this.#script.beatArgs);
-      if (reply === undefined) return;
-      if (this.#isClosed) return made.destroy();
-      this.#client = made;
-      this.#setServer(server);
-      if (this.#isLost) this.#options.events.limiterRecovered();
-      this.#isLost = false;
-    } catch (error) {
-      if (client) this.#giveUp(client, error);
-      else this.#reportFailure(error);
-      if (error instanceof LimiterNotOpened) throw error;
-    }
-  }
-
-  #runOn(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    this.#watchDeadlines();
+  #call(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const { keyPrefix = KEY_PREFIX } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
-    return new Promise((settle) => {
-      const call = { client, keys: keys.length, since: this.#elapsed(), settle };
+    this.#keysInFlight += keys.length;
+    return new Promise((resolve) => {
+      const call: Call = {
+        settle: (reply) => {
+          if (!this.#calls.delete(call)) return;
+          call.deadline?.[Symbol.dispose]();
+          this.#keysInFlight -= keys.length;
+          resolve(reply);
+        },
+      };
+      const failed = (error: unknown) => {
+        if (this.#calls.has(call)) this.#lose(error);
+      };
       this.#calls.add(call);
-      this.#keysInFlight += call.keys;
-      const answered = (reply: unknown) => this.#settle(call, reply);
-      const failed = (error: unknown) => this.#giveUp(client, error);
-      client.sendCommand(['EVALSHA', this.#script.sha, ...given]).then(answered, (error: Error) => {
-        // SCRIPT FLUSH drops loaded scripts; then send the source.
+      this.#watch(call);
+      client.sendCommand(['EVALSHA', this.#script.sha, ...given]).then(call.settle, (error: Error) => {
+        // A server forgets loaded scripts when it restarts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', this.#script.source, ...given]).then(answered, failed);
+        client.sendCommand(['EVAL', this.#script.source, ...given]).then(call.settle, failed);
       });
     });
   }
 
-  #settle(call: Call, reply: unknown): void {
-    if (this.#calls.delete(call)) this.#keysInFlight -= call.keys;
-    call.settle(reply);
+  /** Gives a call up after its deadline, but not before this process had the time to read a reply. */
+  #watch(call: Call): void {
+    const dueMs = this.#time.steadyMs() + this.#answerMs;
+    call.deadline = this.#time.setTimeout(async () => {
+      const wasBusy = this.#time.steadyMs() - dueMs > BUSY_MS;
+      await nextTurn();
+      if (!this.#calls.has(call)) return;
+      if (wasBusy) return this.#watch(call);
+      if (this.isUp) this.#options.events.redisLate();
+      this.#lose(late(this.#answerMs));
+    }, this.#answerMs);
   }
 
-  /** Closes a connection and settles its calls without an answer. */
-  #giveUp(client: RedisClient, error?: unknown): void {
-    if (this.#closed.has(client)) return;
-    this.#closed.add(client);
-    const wasUsed = this.#client === client;
-    if (wasUsed) this.#client = undefined;
-    for (const call of this.#calls) {
-      if (call.client === client) this.#settle(call, undefined);
-    }
-    client.destroy();
+  /** Settles all calls without an answer, and takes no more until a probe succeeds. */
+  #lose(error: unknown): void {
     if (this.#isClosed) return;
-    this.#reportFailure(error);
-    // Reconnect at once after a single hiccup; repeated ones wait for the heartbeat.
-    if (wasUsed && this.#time.steadyMs() - this.#attemptedMs > BEAT_MS) this.#reconnect();
-  }
-
-  #reportFailure(error: unknown): void {
-    const failure = withoutAddress(error);
+    this.#server = undefined;
+    this.#settleAll();
     this.#options.events.redisFailed();
-    if (!this.#isLost) this.#options.events.limiterDegraded(failure);
+    if (!this.#isLost) this.#options.events.limiterDegraded(withoutAddress(error));
     this.#isLost = true;
   }
 
-  /**
-   * Enforces the deadline while calls are in flight, in time that the process was able to read replies: a tick that is
-   * late because the process itself was busy counts as two at most, and no call is given up before the event loop had
-   * a turn to read pending replies.
-   */
-  #watchDeadlines(): void {
-    if (this.#tick) return;
-    this.#tickedMs = this.#time.steadyMs();
-    this.#tick = this.#time.setInterval(async () => {
-      await nextTurn();
-      this.#elapsedMs = this.#elapsed();
-      this.#tickedMs = this.#time.steadyMs();
-      const [oldest] = this.#calls;
-      if (!oldest) {
-        this.#tick?.[Symbol.dispose]();
-        this.#tick = undefined;
-      } else if (this.#elapsedMs - oldest.since >= this.#answerMs) {
-        if (oldest.client === this.#client) this.#options.events.redisLate();
-        this.#giveUp(oldest.client, lateness(this.#answerMs)());
-      }
-    }, TICK_MS);
-  }
-
-  #elapsed(): number {
-    return this.#elapsedMs + Math.min(this.#time.steadyMs() - this.#tickedMs, 2 * TICK_MS);
+  #settleAll(): void {
+    for (const call of this.#calls) call.settle(undefined);
   }
 }
 
@@ -257,7 +236,7 @@ function newClient(url: string): RedisClient {
     // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
     // request.
     commandOptions: { timeout: 0 },
-    socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
+    socket: { connectTimeout: CONNECT_MS, socketTimeout: SILENCE_MS, reconnectStrategy: BEAT_MS },
   });
 }
 
@@ -281,7 +260,7 @@ export function isCluster(info: ServerInfo): boolean {
 }
 
 /** The `run_id` and the role of the server. Throws `LimiterNotOpened` if it is a node of a cluster. */
-async function identify(client: RedisClient): Promise<string> {
+async function identify(client: Pick<RedisClient, 'sendCommand'>): Promise<string> {
   const info = readInfo(String(await client.sendCommand(IDENTIFY)));
   if (isCluster(info)) {
     const { finding, advice } = CLUSTER_REFUSED;
@@ -290,8 +269,8 @@ async function identify(client: RedisClient): Promise<string> {
   return `${info.get('run_id')} ${info.get('role')}`;
 }
 
-function lateness(ms: number): () => Error {
-  return () => new Error(`Redis did not answer within ${ms} ms`);
+function late(ms: number): Error {
+  return new Error(`Redis did not answer within ${ms} ms`);
 }
 
 /** Reduces an error to its message for the log: its other members may hold an address with a password. */

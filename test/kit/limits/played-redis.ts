@@ -55,11 +55,17 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     },
   };
   const errors: ((error: unknown) => void)[] = [];
+  const ready: (() => void)[] = [];
   const newClient = (): RedisClient => {
     const lost = () => Promise.reject(new Error('lost'));
     return {
-      on: (_event, listener) => errors.push(listener),
-      connect: async () => played.isLost && lost(),
+      on: (event: string, listener: (error?: unknown) => void) => (event === 'ready' ? ready : errors).push(listener),
+      get isReady() {
+        return !played.isLost;
+      },
+      async connect() {
+        if (!played.isLost) for (const listener of ready) listener();
+      },
       sendCommand: async (command) => {
         if (played.isLost) return lost();
         if (command[0] === 'EVALSHA') played.commands.push(command[3] ?? '');
@@ -105,7 +111,8 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     /** Redis answers nothing from now on, or again. */
     async lose(isLost: boolean) {
       played.isLost = isLost;
-      if (isLost) for (const listener of errors.splice(0)) listener(new Error('lost'));
+      if (isLost) for (const listener of errors) listener(new Error('lost'));
+      else for (const listener of ready) listener();
       await time.pass(1_000);
     },
   };
