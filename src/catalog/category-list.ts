@@ -197,14 +197,11 @@ export class CategoryList {
 
   /** Where the item with an id is, or belongs. */
   #find(id: number): { index: number; chunk: Chunk; at: number; isFound: boolean } {
-    const index = Math.max(
-      0,
-      this.#chunks.findLastIndex(({ ids: [first] }) => first !== undefined && first <= id),
-    );
+    const index = Math.max(0, countUpTo(id, this.#chunks.length, (at) => this.#chunks[at]?.ids[0] ?? 0) - 1);
     const chunk = this.#chunks[index] as Chunk;
-    const before = chunk.ids.findLastIndex((each) => each <= id);
-    const isFound = chunk.ids[before] === id;
-    return { index, chunk, at: isFound ? before : before + 1, isFound };
+    const upTo = countUpTo(id, chunk.ids.length, (at) => chunk.ids[at] ?? 0);
+    const isFound = chunk.ids[upTo - 1] === id;
+    return { index, chunk, at: isFound ? upTo - 1 : upTo, isFound };
   }
 
   /** Splits a chunk that has become long, and joins those that have become short. */
@@ -216,6 +213,17 @@ export class CategoryList {
       this.#chunks.splice(second - 1, 2, one.joined(other));
     }
   }
+}
+
+/** How many of ascending ids are no greater than one, by halves. */
+function countUpTo(id: number, count: number, idAt: (at: number) => number): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (idAt(middle) <= id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The bytes of the list before its first category. */

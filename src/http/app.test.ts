@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../test/kit/clock.ts';
+import { manualClock, untilTrue } from '../../test/kit/clock.ts';
 import { HOST, request } from '../../test/kit/edge/corpus.ts';
-import { openRaw } from '../../test/kit/edge/raw.ts';
+import { openRaw, type RawConnection } from '../../test/kit/edge/raw.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
 import { CatalogError } from '../catalog/error.ts';
@@ -91,11 +91,13 @@ async function played(isLater = false) {
     { time: clock, events, addLimitHeaders: limitHeaders(clock) },
     { host: '127.0.0.1', port: 0 },
   );
-  const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
+  const url = `http://127.0.0.1:${listener.port}`;
+  const raw = await openRaw(url);
   return {
     asked,
     gates,
     events,
+    url,
     raw,
     /** The answer to a request, and which gates were asked for it. */
     async ask(line: string, ...headers: string[]) {
@@ -170,6 +172,22 @@ for (const isLater of [false, true]) {
     assert.equal((await at.ask('GET /v1/one')).seen, '400 key charge');
   });
 }
+
+test('a key has 512 writes in flight, those whose bodies are read among them; one more is 503, and reads are served', async () => {
+  await using at = await played();
+  const head = request('POST /v1/create HTTP/1.1', HOST, 'Content-Length: 2');
+  await using opened = new AsyncDisposableStack();
+  const writing: RawConnection[] = [];
+  for (let count = 0; count < 512; count += 1) writing.push(opened.use(await openRaw(at.url)));
+  for (const raw of writing) await raw.send(head);
+  await untilTrue(() => at.asked.filter((gate) => gate === 'charge').length === 512);
+  const { status, headers, body } = await at.ask('POST /v1/create', 'Content-Length: 0');
+  assert.deepEqual([status, headers.get('retry-after'), JSON.parse(body).code], [503, '1', 'unavailable']);
+  assert.equal((await at.ask('GET /v1/one')).status, 200);
+  for (const raw of writing) await raw.send('{}');
+  for (const raw of writing) assert.equal((await raw.answer()).status, 200);
+  assert.equal((await at.ask('POST /v1/bare', 'Content-Length: 0')).status, 200);
+});
 
 test('only what is under /v1 is the API; the rest are pages', async () => {
   await using at = await played();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
 import { type FoundKey, mintSecret, newApiKey } from '../catalog/api-key.ts';
@@ -22,8 +23,9 @@ function bench() {
   const clock = manualClock(NOW);
   const storage = { keys: { findBySecret } } as unknown as Storage;
   const authenticator = new Authenticator(storage, { environment: 'production', time: clock });
+  const socket = new Socket();
   const send = async (headers: IncomingMessage['headers']) =>
-    authenticator.authenticate({ headers } as IncomingMessage);
+    authenticator.authenticate({ headers, socket } as IncomingMessage);
   const authenticate = (token = secret) => send({ authorization: `Bearer ${token}` });
   return {
     key,
@@ -49,6 +51,35 @@ test('concurrent requests with an unknown key cost one look-up', async () => {
   assert.ok((await all).every((each) => each.status === 'fulfilled' && each.value.key === key));
   assert.equal((await authenticate()).key, key);
   assert.equal(lookUps.length, 1, 'and it is remembered');
+});
+
+test('a connection whose key changes, or is revoked, is not taken for the one before', async () => {
+  const { key, secret, lookUps, authenticator, authenticate } = bench();
+  const found = async (token: string, result: FoundKey | undefined) => {
+    const answer = authenticate(token);
+    lookUps.pop()?.resolve(result);
+    return answer;
+  };
+  assert.equal((await found(secret, { key, endsAt: null })).key, key);
+  for (let times = 0; times < 2; times += 1) assert.equal((await authenticate()).key, key);
+  const other = newApiKey({ name: 'y', environment: 'production', plan: 'free' }, NOW);
+  assert.equal((await found(other.secret, { key: other.key, endsAt: null })).key, other.key);
+  assert.equal((await authenticate()).key, key);
+  authenticator.forget([key.id]);
+  assert.ok(isRefused(await found(secret, undefined)));
+});
+
+test('of keys that are not cached 256 are looked up at once, and one more is asked to retry', async () => {
+  const { key, secret, lookUps, authenticate } = bench();
+  const known = authenticate();
+  lookUps.pop()?.resolve({ key, endsAt: null });
+  await known;
+  const others = Array.from({ length: 256 }, () => authenticate(mintSecret('production')));
+  const { refused } = await authenticate(mintSecret('production'));
+  assert.deepEqual([refused?.status, refused?.code, refused?.headers], [503, 'unavailable', ['Retry-After', '1']]);
+  assert.equal((await authenticate(secret)).key, key, 'a cached key is served');
+  for (const lookUp of lookUps) lookUp.resolve(undefined);
+  for (const other of await Promise.all(others)) assert.ok(isRefused(other));
 });
 
 test('a look-up that fails or finds nothing fails the requests waiting for it, and the next request tries again', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type ApiKey,
   couldBeSecret,
@@ -53,6 +54,8 @@ export class Authenticator {
   readonly #environment: Environment;
   readonly #time: Time;
   #found = new BoundedMap<FoundKey>(FOUND_KEYS_MAX);
+  /** The last header with a key on each connection and the hash of its secret: to hash it costs more than the look-up. */
+  readonly #lastValid = new WeakMap<Socket, { readonly authorization: string; readonly hash: string }>();
   /** The hashes of the cached secrets by the id of their key; it stays as long as one of them is cached. */
   #hashes = new BoundedMap<readonly string[]>(FOUND_KEYS_MAX, (id) => !this.#isCached(id));
   /** Look-ups in flight, by hash: concurrent requests with the same key are coalesced into one query. */
@@ -73,11 +76,17 @@ export class Authenticator {
    */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
+    const last = this.#lastValid.get(request.socket);
+    const known = last?.authorization === authorization ? this.#found.get(last.hash) : undefined;
+    if (known) return this.#open(known);
     const token = bearerToken(authorization);
     if (token === undefined) return withoutToken(request);
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
-    if (found) return this.#open(found);
+    if (found) {
+      this.#lastValid.set(request.socket, { authorization, hash });
+      return this.#open(found);
+    }
     if (!couldBeSecret(token, this.#environment)) return withoutToken(request);
     if (this.#changed.size >= LOOKUPS_MAX && !this.#finding.has(hash)) return BUSY;
     return this.#findOnce(hash).then((late) => this.#open(late));
