@@ -258,12 +258,15 @@ interface Route<O = unknown> {
 
 type Routed = Pick<Described, 'method' | 'path'>;
 
+/** Bounds the work on a path of thousands of segments; no operation has more than three. */
+const SEGMENTS_MAX = 8;
+
 /** The path that one below the base most probably means, such as `/store/orders/7` for `/orders/7`. */
 function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
   const paths = operations.map((operation) => operation.path);
   const lists = paths.filter((each) => !each.includes('{'));
   const collections = new Map(lists.map((each) => [each.replace(/^.*\//, ''), each]));
-  const segments = path.split('/');
+  const segments = path.split('/', SEGMENTS_MAX);
   const names = segments.map((segment) => nearest(segment, [...collections.keys()]));
   const at = names.findLastIndex((name) => name !== undefined);
   const near = collections.get(names[at] ?? '');

@@ -61,6 +61,8 @@ export interface EventSinks {
   readonly redis?: string | undefined;
 }
 
+/** A method or a version that no server of this kind has; without a key a caller could fill the log with them. */
+const CALLERS_MISTAKES: ReadonlySet<number> = new Set([501, 505]);
 /** The service events that wait for the storage at most; the oldest are dropped. */
 const WAITING_MAX = 50;
 
@@ -110,9 +112,10 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures:
       // A login to the console is refused without a plan.
       if (status === 429 && plan) metrics.refusals.inc(plan, code ?? '');
       if (status === 401) metrics.failedAuthentications.inc({ listener, api, reason: code ?? '' });
-      if (status >= 500) failures.report(failureLine(answered));
+      const isFailure = status >= 500 && !CALLERS_MISTAKES.has(status);
+      if (isFailure) failures.report(failureLine(answered));
       if (!logsAnswers) return;
-      if (accessLog === 'errors' && (status >= 500 || durationMs < SLOW_MS)) return;
+      if (accessLog === 'errors' && (isFailure || durationMs < SLOW_MS)) return;
       write(accessLine(answered));
     },
     /** A defect outside any answer: an unexpected error was thrown. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
+import { openRaw } from '../kit/edge/raw.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -66,4 +67,16 @@ suite('the log of an outage', () => {
       assert.ok(!service.output.stderr.includes(stdout.trim()));
     });
   }
+});
+
+test('a method or a version that is not supported is counted, and writes no line', async () => {
+  using folder = temporaryFolder();
+  await using service = await serveProcess(['--access-log', 'errors'], { cwd: folder.path });
+  for (const line of ['FOO / HTTP/1.1', 'GET / HTTP/2.0', 'CONNECT a:1 HTTP/1.1']) {
+    await using raw = await openRaw(service.url);
+    await raw.send(`${line}\r\nHost: a\r\n\r\n`);
+    assert.match(`${(await raw.answersUntilClosed())[0]?.status}`, /^50[15]$/);
+  }
+  assert.equal(await service.end('SIGTERM'), 0);
+  assert.doesNotMatch(service.output.stderr, /request_failed|"level":50/);
 });

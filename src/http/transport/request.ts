@@ -16,9 +16,6 @@ const PATH_END = /[?#]/;
 const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/;
 const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER.source})*)$`, 'i');
 const PARAMETERS = new RegExp(PARAMETER, 'g');
-const SPACE = /[ \t\n\r]*/y;
-/** A structural character, string, number or literal (RFC 8259, section 2); strings as lax as is enough. */
-const TOKEN = /[{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The first gate: checks the rules of HTTP, and sets path and query. Throws the CatalogError of the rule broken. */
@@ -140,30 +137,11 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** The engine's message without the excerpt of the input that may follow, and always with the position. */
+/** The engine's message, with the position where it has one, and without the excerpt of the input that may follow. */
 function describe(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : '';
-  const [, located] = /^(.*? (?:in|after) JSON at position \d+)/.exec(message) ?? [];
-  if (located) return located;
-  const position = unexpectedAt(text);
-  return position < text.length
-    ? `Unexpected token at position ${position}`
-    : `It ends too early, at position ${position}`;
-}
-
-/** Where a token stands in place of a value, or something that is none. The engine locates every other error itself. */
-function unexpectedAt(text: string): number {
-  let position = 0;
-  let last = ':';
-  for (;;) {
-    SPACE.lastIndex = position;
-    SPACE.test(text);
-    position = SPACE.lastIndex;
-    TOKEN.lastIndex = position;
-    const [token] = TOKEN.exec(text) ?? [];
-    if (token === undefined) return position;
-    if (/^[:,[]$/.test(last) && /^[\]},:]$/.test(token) && last + token !== '[]') return position;
-    position = TOKEN.lastIndex;
-    last = token;
-  }
+  if (message === 'Unexpected end of JSON input') return `It ends too early, at position ${text.length}`;
+  const [located] = /^.*? (?:in|after) JSON at position \d+/.exec(message) ?? [];
+  const [, token = text] = /^Unexpected token '(.)'/su.exec(message) ?? [];
+  return located ?? `Unexpected token ${quote(token)}`;
 }
