@@ -215,7 +215,7 @@ export class CategoryList {
   }
 }
 
-/** How many of ascending ids are no greater than one, by halves. */
+/** Counts, by halves, the ascending ids that are no greater than one. */
 function countUpTo(id: number, count: number, idAt: (at: number) => number): number {
   let [low, high] = [0, count];
   while (low < high) {
