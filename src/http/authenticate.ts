@@ -54,7 +54,7 @@ export class Authenticator {
   readonly #environment: Environment;
   readonly #time: Time;
   #found = new BoundedMap<FoundKey>(FOUND_KEYS_MAX);
-  /** The last header with a key on each connection and the hash of its secret: to hash it costs more than the look-up. */
+  /** The last header with a key on each connection and its hash, which costs more than the look-up. */
   readonly #lastValid = new WeakMap<Socket, { readonly authorization: string; readonly hash: string }>();
   /** The hashes of the cached secrets by the id of their key; it stays as long as one of them is cached. */
   #hashes = new BoundedMap<readonly string[]>(FOUND_KEYS_MAX, (id) => !this.#isCached(id));
