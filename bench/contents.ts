@@ -51,11 +51,8 @@ export async function addBannedKey(databaseUrl: string): Promise<string> {
   const { key, secret } = mint(UNREACHED);
   await storage.keys.insert(key, secretRecord(secret), OPERATOR);
   const now = systemTime().now().unix;
-  await storage.keys.ban(key.id, 0, {
-    startedAt: now,
-    reason: 'refused too often',
-    answered: { endsAt: now + BAN_SECONDS, level: 4 },
-  });
+  const ban = { startedAt: now, endsAt: now + BAN_SECONDS, level: 4, reason: 'refused too often' };
+  await storage.keys.impose(key.id, ban, { epoch: 0, isAnswered: true });
   return secret;
 }
 

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Operator } from './audit.ts';
-import type { Ban, DecidedBan, KeyBan, PastBan } from './ban.ts';
+import type { Ban, RunningBan } from './ban.ts';
 import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
@@ -56,7 +56,7 @@ export interface ApiKey {
   /** The customer's own id, if the operator noted one. */
   readonly owner: string | null;
   /** The last ban that no operator lifted, running or over. */
-  readonly ban: Ban | null;
+  readonly ban: RunningBan | null;
   /**
    * The number of times that an operator lifted the bans of the key: what was counted or decided before the last time
    * is void.
@@ -270,20 +270,25 @@ export interface KeyStorage {
   /** Revokes permanently; a repeat keeps the first moment. */
   revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /**
-   * Bans a key, unless one of its bans runs meanwhile: then that one stands. Undefined if the key's bans were lifted
-   * since the epoch in which this one was decided, or if there is no such key. Made again with the same start, it
+   * Imposes a ban, unless one of the key's bans runs meanwhile: then that one stands. With `isAnswered` it is stored as
+   * it is, because a client was answered with it; else storage gives it end and level. Undefined if the key's bans were
+   * lifted since the epoch in which it was decided, or if there is no such key. Made again with the same start, it
    * returns the ban of the first time.
    */
-  ban(id: string, epoch: number, ban: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined>;
+  impose(
+    id: string,
+    ban: Ban,
+    decided: { readonly epoch: number; readonly isAnswered: boolean },
+  ): Promise<{ ban: RunningBan; isNew: boolean } | undefined>;
   /**
    * Ends the running ban, so that it does not lengthen later ones, and begins the next epoch. False without a running
    * ban: the epoch begins all the same, which ends one that is still to be stored.
    */
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
-  /** The running bans of keys that are neither revoked nor expired, the latest first. */
-  bans(now: number): Promise<KeyBan[]>;
+  /** The running bans of keys that are neither revoked nor expired, the latest first, with the id of the key. */
+  bans(now: number): Promise<(Ban & { keyId: string })[]>;
   /** The bans of a key, running, over or lifted, newest first. */
-  banHistory(id: string, limit: number): Promise<PastBan[]>;
+  banHistory(id: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]>;
 }
 
 export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;

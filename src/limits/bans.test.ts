@@ -4,7 +4,7 @@ import { manualClock } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { VirtualTime } from '../../test/simulator/virtual-time.ts';
 import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
-import { type Ban, type DecidedBan, enforced, nextBan } from '../catalog/ban.ts';
+import { type Ban, enforced, nextBan, type RunningBan } from '../catalog/ban.ts';
 import type { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { Bans } from './bans.ts';
@@ -18,7 +18,8 @@ const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
 const LIMITS = { minute: 4, day: 1_000 };
 const BAN_AFTER = 6;
 
-type Stored = { ban: Ban; isNew: boolean } | undefined;
+type Stored = { ban: RunningBan; isNew: boolean } | undefined;
+type Decided = { readonly epoch: number; readonly isAnswered: boolean };
 
 function bench({ banAfter = BAN_AFTER } = {}) {
   const time = new VirtualTime(NOON * 1_000);
@@ -32,7 +33,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
       recorded.keyBanned(ban, plan);
     },
   };
-  const asked: [keyId: string, epoch: number, decided: DecidedBan][] = [];
+  const asked: [keyId: string, ban: Ban, decided: Decided][] = [];
   const played = {
     refusals: 0,
     /** The limiter has to ask for its counts. */
@@ -51,15 +52,15 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     /** Delays what storage does. */
     storing: undefined as Promise<void> | undefined,
     /** Replaces what storage says. */
-    outcome: undefined as ((decided: DecidedBan) => Stored) | undefined,
+    outcome: undefined as ((ban: Ban) => Stored) | undefined,
   };
   const keys = {
-    ban: async (keyId: string, epoch: number, decided: DecidedBan): Promise<Stored> => {
-      asked.push([keyId, epoch, decided]);
+    impose: async (keyId: string, ban: Ban, decided: Decided): Promise<Stored> => {
+      asked.push([keyId, ban, decided]);
       await played.storing;
       if (played.failure) throw played.failure;
-      if (played.outcome) return played.outcome(decided);
-      return { ban: enforced({ ...nextBan(null, decided), ...decided.answered }, clock.now()), isNew: true };
+      if (played.outcome) return played.outcome(ban);
+      return { ban: enforced(decided.isAnswered ? ban : nextBan(null, ban), clock.now()), isNew: true };
     },
   };
   const spent = (): Decision => {
@@ -162,7 +163,9 @@ test('a ban is told once it is stored, with its end, and by what it was earned',
   const reason = 'refused 6 more times within a minute of a 429';
   assert.deepEqual([refusal, ban, reset], ['key_banned', { until: NOON + 60, reason }, NOON + 60]);
   assert.deepEqual([minute, day.remaining], [{ limit: 4, remaining: 0, reset: NOON + 60 }, 991]);
-  assert.deepEqual(at.asked, [[at.key.id, 0, { startedAt: NOON, reason }]]);
+  const [[keyId, decided, how]] = at.asked as [(typeof at.asked)[0]];
+  assert.deepEqual([keyId, decided.startedAt, decided.reason], [at.key.id, NOON, reason]);
+  assert.deepEqual(how, { epoch: 0, isAnswered: false });
   const [told] = at.events.bans;
   assert.deepEqual([told?.keyId, told?.startedAt, told?.endsAt, told?.level], [at.key.id, NOON, NOON + 60, 1]);
   assert.deepEqual(at.plans, ['enterprise']);
@@ -260,8 +263,8 @@ test('a ban that storage refused is stored by a retry as it was answered, also w
   await at.time.pass(500);
   at.played.failure = undefined;
   await at.time.pass(500);
-  const [, , decided] = at.asked.at(-1) ?? assert.fail();
-  assert.deepEqual([decided.startedAt, decided.answered], [NOON, { endsAt: NOON + 60, level: 1 }]);
+  const [, stored, { isAnswered }] = at.asked.at(-1) ?? assert.fail();
+  assert.deepEqual([stored.startedAt, stored.endsAt, stored.level, isAnswered], [NOON, NOON + 60, 1, true]);
   const { length } = at.asked;
   await at.time.pass(5_000);
   assert.deepEqual([at.asked.length, at.events.bans.length], [length, 1], 'once');
@@ -287,7 +290,7 @@ test('bans that wait are stored in their order, each one a level above the last'
   at.asked.length = 0;
   await at.time.pass(500);
   assert.deepEqual(
-    at.asked.map(([, , { answered }]) => answered?.level),
+    at.asked.map(([, { level }]) => level),
     [2, 3, 4],
   );
   await at.time.pass(500);
@@ -404,7 +407,7 @@ test('a ban decided in the new epoch counts none of the last one', async () => {
   await at.charge();
   const lifted = { ...at.key, epoch: 1 };
   assert.equal((await at.charge(lifted)).ban?.until, NOON + 60);
-  assert.equal(at.asked.at(-1)?.[1], 1);
+  assert.equal(at.asked.at(-1)?.[2].epoch, 1);
 });
 
 test('by a clock that is ahead of the one that counts, a ban over midnight tells of the new day', async () => {

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../catalog/api-key.ts';
-import { type Ban, enforced, nextBan, runningBan } from '../catalog/ban.ts';
+import { enforced, nextBan, type RunningBan, runningBan } from '../catalog/ban.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Storage } from '../catalog/storage.ts';
@@ -27,13 +27,13 @@ export interface BansOptions {
 }
 
 /** A ban that was decided here, until it is over. */
-interface OwnBan {
+interface Imposed {
   readonly keyId: string;
   readonly plan: PlanName;
   readonly epoch: number;
   /** The steady second at which it was decided. */
   readonly since: number;
-  ban: Ban;
+  ban: RunningBan;
   /** True if a client may have been answered with it: from then on it is enforced here. */
   isAnswered: boolean;
   /** True if storage has it, or another one in its place. */
@@ -56,14 +56,14 @@ export function countRefusal(known: WindowState, epoch: number, { steady }: Mome
 
 /**
  * Bans the keys that a limiter refuses too often, and refuses them without asking it while their ban runs. A ban is a
- * fact about its key in storage (`KeyStorage.ban`), and comes with the key. One that was decided here is also kept here
- * until it is over: while storage fails, or takes too long, it is enforced here alone, and stored later.
+ * fact about its key in storage (`KeyStorage.impose`), and comes with the key. One that was decided here is also kept
+ * here until it is over: while storage fails, or takes too long, it is enforced here alone, and stored later.
  */
 export class Bans implements Limiter {
   readonly #limiter: WindowLimiter;
   readonly #options: BansOptions;
   /** The bans of each key in the order in which they were decided. */
-  readonly #own = new Map<string, OwnBan[]>();
+  readonly #own = new Map<string, Imposed[]>();
   readonly #timer: Timer;
   readonly #retry = oneAtATime(() => this.#storeAll());
 
@@ -103,7 +103,7 @@ export class Bans implements Limiter {
   }
 
   /** The ban that keeps a key out now: of the one that came with the key and one decided here the later to end. */
-  #banOf(key: ApiKey): Ban | undefined {
+  #banOf(key: ApiKey): RunningBan | undefined {
     // Fast path: most keys were never banned.
     if (key.ban === null && this.#own.size === 0) return undefined;
     const now = this.#options.time.now();
@@ -114,13 +114,13 @@ export class Bans implements Limiter {
   }
 
   /** Refuses a banned key; decides `anew` if the ban is over by the time at which its windows are known. */
-  #refuse(key: ApiKey, ban: Ban, anew: () => Decision | Promise<Decision>): Decision | Promise<Decision> {
+  #refuse(key: ApiKey, ban: RunningBan, anew: () => Decision | Promise<Decision>): Decision | Promise<Decision> {
     const windows = this.#limiter.recall(key);
     if (!(windows instanceof Promise)) return this.#tell(windows, ban);
     return windows.then((late) => (runningBan(ban, this.#options.time.now()) ? this.#tell(late, ban) : anew()));
   }
 
-  #tell(windows: Decision, { ends, reason }: Ban): Decision {
+  #tell(windows: Decision, { ends, reason }: RunningBan): Decision {
     const now = this.#options.time.now();
     const { unix, steady } = now;
     // The limiter may count by another clock, by which the day goes on.
@@ -135,17 +135,17 @@ export class Bans implements Limiter {
     if (banAfter === 0 || refusals < banAfter || refusals <= key.limits.minute) return decision;
     const own = this.#own.get(key.id) ?? [];
     if (own.some(({ isAnswered }) => !isAnswered) || this.#own.size >= OWN_KEYS_MAX) return decision;
-    return this.#ban(key, decision, own);
+    return this.#impose(key, decision, own);
   }
 
   /** Bans a key. Until that is stored, or takes too long, the key is refused by its windows. */
-  async #ban(key: ApiKey, decision: Decision, earlier: readonly OwnBan[]): Promise<Decision> {
+  async #impose(key: ApiKey, decision: Decision, earlier: readonly Imposed[]): Promise<Decision> {
     const now = this.#options.time.now();
     const reason = `refused ${decision.refusals} more times within a minute of a 429`;
     const last = earlier.findLast(({ epoch }) => epoch >= key.epoch)?.ban ?? key.ban;
     const ban = enforced(nextBan(last, { startedAt: now.unix, reason }), now);
     const state = { isAnswered: false, isStored: false, isUnderWay: false };
-    const own: OwnBan = { keyId: key.id, plan: key.plan, epoch: key.epoch, since: now.steady, ban, ...state };
+    const own: Imposed = { keyId: key.id, plan: key.plan, epoch: key.epoch, since: now.steady, ban, ...state };
     this.#own.set(key.id, [...earlier, own]);
     try {
       const stored = await within(this.#store(own), { ms: STORED_MS, lateness, time: this.#options.time });
@@ -159,19 +159,17 @@ export class Bans implements Limiter {
   }
 
   /** A process that was suspended meanwhile may find the ban over. */
-  #tellIfRunning(key: ApiKey, decision: Decision, ban: Ban | undefined): Decision {
+  #tellIfRunning(key: ApiKey, decision: Decision, ban: RunningBan | undefined): Decision {
     if (!ban || !runningBan(ban, this.#options.time.now())) return decision;
     return this.#tell(this.#limiter.current(key, decision), ban);
   }
 
   /** Stores a ban. Returns the one that stands then, which is enforced from now on; undefined if its epoch is over. */
-  async #store(own: OwnBan): Promise<Ban | undefined> {
+  async #store(own: Imposed): Promise<RunningBan | undefined> {
     const { keyId, plan, epoch, isAnswered } = own;
     own.isUnderWay = true;
     try {
-      const { startedAt, endsAt, level, reason } = own.ban;
-      const decided = { startedAt, reason, ...(isAnswered && { answered: { endsAt, level } }) };
-      const stored = await this.#options.storage.keys.ban(keyId, epoch, decided);
+      const stored = await this.#options.storage.keys.impose(keyId, own.ban, { epoch, isAnswered });
       if (!stored) {
         this.#forget(own);
         return undefined;
@@ -202,7 +200,7 @@ export class Bans implements Limiter {
     }
   }
 
-  #forget(own: OwnBan): void {
+  #forget(own: Imposed): void {
     const left = (this.#own.get(own.keyId) ?? []).filter((each) => each !== own);
     if (left.length > 0) this.#own.set(own.keyId, left);
     else this.#own.delete(own.keyId);

@@ -33,15 +33,10 @@ export interface Decision {
   readonly reset: number;
   readonly minute: WindowView;
   readonly day: WindowView;
-  readonly ban?: ToldBan;
+  readonly ban?: { readonly until: number; readonly reason: string };
   readonly now: number;
   /** The number of refusals of the key within a minute of a 429, as far as that counts; absent if that is not known. */
   readonly refusals?: number;
-}
-
-interface ToldBan {
-  readonly until: number;
-  readonly reason: string;
 }
 
 export interface Charge {
@@ -103,7 +98,7 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
  * The decision on a request of a banned key, from what its windows alone decide. `now` is by the clock of the ban,
  * which may be another one than that of the windows.
  */
-export function banned(windows: Decision, ban: ToldBan, now: number): Decision {
+export function banned(windows: Decision, ban: NonNullable<Decision['ban']>, now: number): Decision {
   const { minute, day } = windows;
   const minuteWait = minute.remaining === 0 ? minute.reset - windows.now : 0;
   const allAdmit = Math.max(ban.until, now + minuteWait, day.remaining === 0 ? day.reset : 0);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type AuditEntry, SERVICE_EVENTS, type ServiceEvent } from '../catalog/audit.ts';
-import type { KeyBan } from '../catalog/ban.ts';
+import type { Ban } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Fullness } from '../catalog/storage.ts';
@@ -142,7 +142,7 @@ export function accessLine(answered: AnsweredRequest): string {
 
 function limitEvents({ log, metrics, redis }: LineSinks) {
   return {
-    keyBanned(ban: KeyBan, plan: PlanName) {
+    keyBanned(ban: Ban & { readonly keyId: string }, plan: PlanName) {
       metrics.bans.inc({ plan });
       const { keyId, startedAt, endsAt, level: banLevel, reason } = ban;
       log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, banLevel, reason });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { DecidedBan } from '../../src/catalog/ban.ts';
 import { post } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -51,10 +50,10 @@ describe('limit headers of delayed answers', () => {
     test(`a ban that takes ${seconds} s to store: Retry-After counts from the second of the answer`, async (t) => {
       const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 1_000 } });
       const { keys } = service.storage;
-      const ban = keys.ban.bind(keys);
-      t.mock.method(keys, 'ban', (id: string, epoch: number, decided: DecidedBan) => {
+      const impose = keys.impose.bind(keys);
+      t.mock.method(keys, 'impose', (...args: Parameters<typeof impose>) => {
         service.clock.advance(seconds);
-        return ban(id, epoch, decided);
+        return impose(...args);
       });
       const call = () => service.call(secret, '/pets');
       await call();

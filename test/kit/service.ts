@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import type { KeyBan } from '../../src/catalog/ban.ts';
+import type { Ban } from '../../src/catalog/ban.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
@@ -18,7 +18,7 @@ import { OPERATOR } from './operator.ts';
 export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
-  readonly bans: KeyBan[];
+  readonly bans: (Ban & { readonly keyId: string })[];
   /** The keys of the connections that were cut off. */
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
@@ -32,7 +32,7 @@ export function isDefect(cause: unknown): boolean {
 export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
-  const bans: KeyBan[] = [];
+  const bans: (Ban & { readonly keyId: string })[] = [];
   let fromMemory = 0;
   return {
     answered,

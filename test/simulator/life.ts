@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiKey } from '../../src/catalog/api-key.ts';
-import type { Ban, KeyBan } from '../../src/catalog/ban.ts';
+import type { RunningBan } from '../../src/catalog/ban.ts';
 import { CategoryList } from '../../src/catalog/category-list.ts';
 import { type AnyErrorCode, CatalogError } from '../../src/catalog/error.ts';
 import { follow } from '../../src/follow.ts';
@@ -35,7 +35,7 @@ export interface Place {
 
 /** What the models are told of an instance as it happens. */
 export interface Observer {
-  onBan(life: Life, ban: Ban & KeyBan): void;
+  onBan(life: Life, ban: RunningBan & { readonly keyId: string }): void;
   onDefect(error: unknown): void;
   /** It counts without Redis from now on, or with it again. */
   onDegraded(life: Life, isDegraded: boolean): void;
@@ -91,7 +91,7 @@ export class Life implements AsyncDisposable {
     this.#engine = database.engine({ time, own: this.clock, weather: ways.database });
     this.#events = {
       ...recordedEvents(),
-      keyBanned: (ban) => observer.onBan(this, ban as Ban & KeyBan),
+      keyBanned: (ban) => observer.onBan(this, ban as RunningBan & { readonly keyId: string }),
       requestFailed: (_id, error) => observer.onDefect(error),
       requestAnswered: ({ cause }) => {
         if (isDefect(cause)) observer.onDefect(cause);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import type { Ban, KeyBan } from '../../src/catalog/ban.ts';
+import type { RunningBan } from '../../src/catalog/ban.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type NewStatement, SimulatedDatabase } from './database.ts';
@@ -113,7 +113,7 @@ export class World implements Disposable {
     const bounds = { categoriesMax, categoriesBytesMax: LISTED_BYTES_MAX };
     const place: Place = { time, database, redis, instances, banAfter, ...bounds };
     const observer = {
-      onBan: (life: Life, ban: Ban & KeyBan) =>
+      onBan: (life: Life, ban: RunningBan & { readonly keyId: string }) =>
         this.#attempt(() => {
           this.note(`${this.#nameOf(life)} bans ${ban.keyId} at level ${ban.level}`);
           const limits = this.keys.find(({ id }) => id === ban.keyId)?.model.limits ?? [];

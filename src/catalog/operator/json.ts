@@ -1,7 +1,7 @@
 import { utc } from '../../stdx/time.ts';
 import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
-import { banAt, type KeyBan } from '../ban.ts';
+import { type Ban, banAt } from '../ban.ts';
 import type { Storage } from '../storage.ts';
 import type { UsageSum } from '../usage.ts';
 import type { OperatorToken } from './access.ts';
@@ -50,7 +50,7 @@ export function keyJson(key: ApiKey, { now, lastUsedAt, graces }: KeyDetails) {
 }
 
 /** An active ban. */
-export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
+export function banJson({ keyId, startedAt, endsAt, level, reason }: Ban & { readonly keyId: string }) {
   return { keyId, startedAt: utc(startedAt), endsAt: utc(endsAt), level, reason };
 }
 

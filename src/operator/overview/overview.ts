@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { type AuditEntry, SERVICE_TARGET, type ServiceEvent } from '../../catalog/audit.ts';
-import type { KeyBan } from '../../catalog/ban.ts';
+import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -151,7 +151,7 @@ async function bans(context: ConsoleContext): Promise<Html> {
   const all = await storage.keys.bans(now);
   const shown = all.slice(0, BANS_MAX);
   const names = await keyNames(context, shown);
-  const panel = (ban: KeyBan) => html`<li class="panel danger"><div>
+  const panel = (ban: Ban & { readonly keyId: string }) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
 ${may(context, 'keys') ? post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`) : ''}</li>\n`;

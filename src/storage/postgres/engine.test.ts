@@ -7,6 +7,7 @@ import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit
 import { query } from '../../../test/kit/postgres-server.ts';
 import { checksOn, insert, issue, issueMany, NOW } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
+import { nextBan } from '../../catalog/ban.ts';
 import type { Transaction } from '../engine.ts';
 import { claimForService, claimForTransfer, openEngine, openStorage } from '../open.ts';
 import type { SqlStorage } from '../sql/storage.ts';
@@ -70,7 +71,8 @@ test('a ban that is stored while the bans of its key are being lifted waits for 
   const operator = new pg.Client({ connectionString: database.url });
   await operator.connect();
   const { unix } = OPTIONS.time.now();
-  const impose = () => storage.keys.ban(key.id, 0, { startedAt: unix, reason: 'r' });
+  const ban = nextBan(null, { startedAt: unix, reason: 'r' });
+  const impose = () => storage.keys.impose(key.id, ban, { epoch: 0, isAnswered: false });
   try {
     await operator.query('begin; select pg_advisory_xact_lock(7251002); update api_keys set epoch = epoch + 1');
     const imposed = impose().then(
@@ -150,14 +152,15 @@ test('changes of keys are numbered in the order of their commits', { skip: noPos
   };
   const { unix } = OPTIONS.time.now();
   // On a busy machine the last of so many wait too long for the lock. Nothing is stored then.
-  const ban = (storage: SqlStorage, id: string) =>
+  const ban = nextBan(null, { startedAt: unix, reason: 'r' });
+  const impose = (storage: SqlStorage, id: string) =>
     untilTrue(() =>
-      storage.keys.ban(id, 0, { startedAt: unix, reason: 'r' }).then(
+      storage.keys.impose(id, ban, { epoch: 0, isAnswered: false }).then(
         () => true,
         ({ code }) => assert.equal(code, 'unavailable') ?? false,
       ),
     );
-  await Promise.all(keys.flatMap(({ key }) => [one, two].map((storage) => ban(storage, key.id))));
+  await Promise.all(keys.flatMap(({ key }) => [one, two].map((storage) => impose(storage, key.id))));
   await untilEqual(() => seen.size, 24);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
 import type { Operator } from '../../catalog/audit.ts';
-import { type Ban, cappedBan, type DecidedBan, enforced, nextBan, type StoredBan } from '../../catalog/ban.ts';
+import { type Ban, cappedBan, enforced, nextBan, type RunningBan } from '../../catalog/ban.ts';
 import type { Moment } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
@@ -10,18 +10,19 @@ import type { Tables } from './tables.ts';
 
 type BanRow = Tables['bans'];
 
-/** Bans a key as `KeyStorage.ban` promises, in a transaction that is serialised with every other one. */
+/** Bans a key as `KeyStorage.impose` promises, in a transaction that is serialised with every other one. */
 export async function imposeBan(
   trx: Transaction,
   keyId: string,
-  { epoch, decided, now }: { epoch: number; decided: DecidedBan; now: Moment },
-): Promise<{ ban: Ban; isNew: boolean } | undefined> {
+  ban: Ban,
+  { epoch, isAnswered, now }: { epoch: number; isAnswered: boolean; now: Moment },
+): Promise<{ ban: RunningBan; isNew: boolean } | undefined> {
   const [key] = await trx.all<{ epoch: number }>(sql`select epoch from api_keys where id = ${keyId}`);
   if (!key || epoch < key.epoch) return undefined;
   assert(epoch === key.epoch, 'no epoch begins but in storage');
   const [last] = await trx.all<BanRow>(sql`
     select * from bans where key_id = ${keyId} and lifted_at is null order by started_at desc limit 1`);
-  const next = { ...nextBan(last && toBan(last), decided), ...decided.answered };
+  const next = isAnswered ? ban : nextBan(last && toBan(last), ban);
   const standing = await readStanding(trx, keyId, { next, now: now.unix });
   if (standing) return { ban: enforced(standing, now), isNew: false };
   const { startedAt, endsAt, level, reason } = next;
@@ -37,8 +38,8 @@ export async function imposeBan(
 async function readStanding(
   trx: Transaction,
   keyId: string,
-  { next, now }: { next: StoredBan; now: number },
-): Promise<StoredBan | undefined> {
+  { next, now }: { next: Ban; now: number },
+): Promise<Ban | undefined> {
   const rows = await trx.all<BanRow>(sql`
     select * from bans where key_id = ${keyId} and lifted_at is null and ends_at > ${next.startedAt}
     order by started_at desc`);
@@ -70,6 +71,6 @@ export async function liftBan(
 }
 
 /** The ban in a row. */
-export function toBan({ started_at, ends_at, level, reason }: Omit<BanRow, 'key_id' | 'lifted_at'>): StoredBan {
+export function toBan({ started_at, ends_at, level, reason }: Omit<BanRow, 'key_id' | 'lifted_at'>): Ban {
   return { startedAt: started_at, endsAt: ends_at, level, reason };
 }

@@ -18,7 +18,7 @@ import {
   type SecretRecord,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
-import { type Ban, type DecidedBan, enforced, type KeyBan, type PastBan } from '../../catalog/ban.ts';
+import { type Ban, enforced, type RunningBan } from '../../catalog/ban.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/resource.ts';
@@ -202,9 +202,9 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  ban(id: string, epoch: number, decided: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined> {
+  impose(id: string, ban: Ban, decided: { readonly epoch: number; readonly isAnswered: boolean }) {
     return this.transactions.change({ kind: 'keys', id }, (trx) =>
-      imposeBan(trx, id, { epoch, decided, now: this.time.now() }),
+      imposeBan(trx, id, ban, { ...decided, now: this.time.now() }),
     );
   }
 
@@ -216,7 +216,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  bans(now: number): Promise<KeyBan[]> {
+  bans(now: number): Promise<(Ban & { keyId: string })[]> {
     return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['bans']>(sql`
         select * from bans where ends_at > ${now} and lifted_at is null and key_id in (
@@ -226,7 +226,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  banHistory(id: string, limit: number): Promise<PastBan[]> {
+  banHistory(id: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]> {
     return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['bans']>(sql`
         select * from bans where key_id = ${id} order by started_at desc limit ${limit}`);
@@ -351,7 +351,7 @@ function toKey(row: KeyRow, now: Moment): ApiKey {
   };
 }
 
-function lastBan({ ban_started_at, ban_ends_at, ban_level, ban_reason }: KeyRow, now: Moment): Ban | null {
+function lastBan({ ban_started_at, ban_ends_at, ban_level, ban_reason }: KeyRow, now: Moment): RunningBan | null {
   if (ban_started_at === null) return null;
   return enforced({ startedAt: ban_started_at, endsAt: ban_ends_at, level: ban_level, reason: ban_reason }, now);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ApiKey, hashSecret } from '../../../src/catalog/api-key.ts';
-import type { DecidedBan } from '../../../src/catalog/ban.ts';
+import { type Ban, nextBan } from '../../../src/catalog/ban.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
 import { untilEqual } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
@@ -13,7 +13,7 @@ export function bansContract(check: Check): void {
   check('a ban is stored with its key, and read with it', async ({ storage, another }) => {
     const { key, secret } = await issue(storage);
     assert.deepEqual([key.ban, key.epoch], [null, 0]);
-    const outcome = await storage.keys.ban(key.id, 0, decided(NOW));
+    const outcome = await storage.keys.impose(key.id, ...decided(NOW));
     const ban = { startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' };
     assert.deepEqual(outcome, { ban: { ...ban, ends: NOW + 60 }, isNew: true });
     await using other = await another();
@@ -26,20 +26,20 @@ export function bansContract(check: Check): void {
     );
     assert.deepEqual(await other.keys.bans(NOW + 59), [{ keyId: key.id, ...ban }]);
     assert.deepEqual(await other.keys.bans(NOW + 60), []);
-    assert.equal(await storage.keys.ban('key_none', 0, decided(NOW)), undefined);
+    assert.equal(await storage.keys.impose('key_none', ...decided(NOW)), undefined);
   });
 
   check('each ban in a row is longer, until a day has passed without one', async ({ storage }) => {
     const { key } = await issue(storage);
     let starts = NOW - 200_000;
     for (const [index, length] of LEVELS.entries()) {
-      const { ban } = (await storage.keys.ban(key.id, 0, decided(starts))) ?? assert.fail();
+      const { ban } = (await storage.keys.impose(key.id, ...decided(starts))) ?? assert.fail();
       assert.deepEqual([ban.level, ban.endsAt - ban.startedAt], [Math.min(index + 1, 4), length]);
       starts = ban.endsAt;
     }
-    const { ban } = (await storage.keys.ban(key.id, 0, decided(starts + 86_399))) ?? assert.fail();
+    const { ban } = (await storage.keys.impose(key.id, ...decided(starts + 86_399))) ?? assert.fail();
     assert.equal(ban.level, 4);
-    assert.equal((await storage.keys.ban(key.id, 0, decided(ban.endsAt + 86_400)))?.ban.level, 1);
+    assert.equal((await storage.keys.impose(key.id, ...decided(ban.endsAt + 86_400)))?.ban.level, 1);
     const history = await storage.keys.banHistory(key.id, 3);
     assert.deepEqual(
       history.map(({ level, liftedAt }) => [level, liftedAt]),
@@ -55,44 +55,44 @@ export function bansContract(check: Check): void {
     const { key } = await issue(storage);
     await using other = await another();
     const all = await Promise.all(
-      [storage, other, storage, other].map((each) => each.keys.ban(key.id, 0, decided(NOW))),
+      [storage, other, storage, other].map((each) => each.keys.impose(key.id, ...decided(NOW))),
     );
     assert.equal(all.filter((each) => each?.isNew).length, 1);
     for (const each of all) assert.deepEqual(each?.ban, all[0]?.ban);
-    assert.deepEqual(await storage.keys.ban(key.id, 0, decided(NOW + 59)), { ban: all[0]?.ban, isNew: false });
+    assert.deepEqual(await storage.keys.impose(key.id, ...decided(NOW + 59)), { ban: all[0]?.ban, isNew: false });
     assert.equal((await storage.keys.banHistory(key.id, 10)).length, 1);
-    assert.equal((await storage.keys.ban(key.id, 0, decided(NOW + 60)))?.isNew, true);
+    assert.equal((await storage.keys.impose(key.id, ...decided(NOW + 60)))?.isNew, true);
   });
 
   check('a ban that was answered before it was stored is stored as it was answered', async ({ storage }) => {
     const { key } = await issue(storage);
-    const over = { ...decided(NOW - 1_000), answered: { endsAt: NOW - 700, level: 2 } };
+    const over = answered({ startedAt: NOW - 1_000, endsAt: NOW - 700, level: 2 });
     for (const isNew of [true, false]) {
-      const outcome = await storage.keys.ban(key.id, 0, over);
+      const outcome = await storage.keys.impose(key.id, ...over);
       assert.deepEqual([outcome?.isNew, outcome?.ban.endsAt, outcome?.ban.level], [isNew, NOW - 700, 2]);
     }
-    assert.equal((await storage.keys.ban(key.id, 0, decided(NOW)))?.ban.level, 3, 'it is part of the ladder');
-    const overlapped = { ...decided(NOW - 30), answered: { endsAt: NOW + 270, level: 2 } };
-    const { ban, isNew } = (await storage.keys.ban(key.id, 0, overlapped)) ?? assert.fail();
+    assert.equal((await storage.keys.impose(key.id, ...decided(NOW)))?.ban.level, 3, 'it is part of the ladder');
+    const overlapped = answered({ startedAt: NOW - 30, endsAt: NOW + 270, level: 2 });
+    const { ban, isNew } = (await storage.keys.impose(key.id, ...overlapped)) ?? assert.fail();
     assert.deepEqual([isNew, ban.startedAt], [false, NOW], 'another ban runs by then');
-    const between = { ...decided(NOW - 600), answered: { endsAt: NOW - 540, level: 3 } };
-    assert.equal((await storage.keys.ban(key.id, 0, between))?.isNew, true, 'one that began later is no other');
+    const between = answered({ startedAt: NOW - 600, endsAt: NOW - 540, level: 3 });
+    assert.equal((await storage.keys.impose(key.id, ...between))?.isNew, true, 'one that began later is no other');
   });
 
   check('a lift ends the ban, and voids what was decided before it', async ({ storage, another }) => {
     const { key } = await issue(storage);
-    await storage.keys.ban(key.id, 0, decided(NOW));
+    await storage.keys.impose(key.id, ...decided(NOW));
     assert.equal(await storage.keys.lift(key.id, NOW + 5, OPERATOR), true);
     const lifted = (await storage.keys.find(key.id)) ?? assert.fail();
     assert.deepEqual([lifted.ban, lifted.epoch], [null, 1]);
     assert.deepEqual(await storage.keys.bans(NOW), []);
     await using other = await another();
-    assert.equal(await other.keys.ban(key.id, 0, decided(NOW + 4)), undefined);
+    assert.equal(await other.keys.impose(key.id, ...decided(NOW + 4)), undefined);
     assert.equal(
-      await other.keys.ban(key.id, 0, { ...decided(NOW + 6), answered: { endsAt: NOW + 66, level: 1 } }),
+      await other.keys.impose(key.id, ...answered({ startedAt: NOW + 6, endsAt: NOW + 66, level: 1 })),
       undefined,
     );
-    const { ban } = (await other.keys.ban(key.id, 1, decided(NOW + 6))) ?? assert.fail();
+    const { ban } = (await other.keys.impose(key.id, ...decided(NOW + 6, 1))) ?? assert.fail();
     assert.equal(ban.level, 1, 'a lifted ban is no part of the ladder');
     assert.deepEqual(
       (await storage.keys.banHistory(key.id, 10)).map(({ startedAt, liftedAt }) => [startedAt, liftedAt]),
@@ -111,33 +111,33 @@ export function bansContract(check: Check): void {
 
   check('a lift without a running ban begins an epoch, and is not recorded', async ({ storage }) => {
     const { key } = await issue(storage);
-    await storage.keys.ban(key.id, 0, decided(NOW - 100));
+    await storage.keys.impose(key.id, ...decided(NOW - 100));
     assert.equal(await storage.keys.lift(key.id, NOW, OPERATOR), false);
     const found = (await storage.keys.find(key.id)) ?? assert.fail();
     assert.deepEqual([found.epoch, found.ban?.endsAt], [1, NOW - 40], 'a ban that is over is still part of the ladder');
-    assert.equal(await storage.keys.ban(key.id, 0, decided(NOW)), undefined);
+    assert.equal(await storage.keys.impose(key.id, ...decided(NOW)), undefined);
     assert.equal((await storage.audit.list({ since: 0, limit: 1, target: key.id }))[0]?.action, 'key.create');
     assert.equal(await storage.keys.lift('key_none', NOW, OPERATOR), false);
     const { key: other } = await issue(storage);
-    await storage.keys.ban(other.id, 0, decided(NOW - 60));
+    await storage.keys.impose(other.id, ...decided(NOW - 60));
     assert.equal(await storage.keys.lift(other.id, NOW, OPERATOR), false, 'a ban is over in the second of its end');
     assert.equal((await storage.keys.banHistory(other.id, 1))[0]?.liftedAt, null);
   });
 
   check('lifting a second ban leaves the first one in the ladder', async ({ storage }) => {
     const { key } = await issue(storage);
-    await storage.keys.ban(key.id, 0, decided(NOW - 100));
-    await storage.keys.ban(key.id, 0, decided(NOW));
+    await storage.keys.impose(key.id, ...decided(NOW - 100));
+    await storage.keys.impose(key.id, ...decided(NOW));
     await storage.keys.lift(key.id, NOW, OPERATOR);
     assert.equal((await storage.keys.find(key.id))?.ban?.startedAt, NOW - 100);
-    assert.equal((await storage.keys.ban(key.id, 1, decided(NOW)))?.ban.level, 2);
+    assert.equal((await storage.keys.impose(key.id, ...decided(NOW, 1)))?.ban.level, 2);
   });
 
   check('a change of the key keeps its ban, and a change of its ban the key', async ({ storage }) => {
     const { key } = await issue(storage);
-    await storage.keys.ban(key.id, 0, decided(NOW));
+    await storage.keys.impose(key.id, ...decided(NOW));
     await storage.keys.lift(key.id, NOW, OPERATOR);
-    await storage.keys.ban(key.id, 1, decided(NOW - 1));
+    await storage.keys.impose(key.id, ...decided(NOW - 1, 1));
     const { ban, epoch } = (await storage.keys.update(key.id, { name: 'renamed' }, OPERATOR)) ?? assert.fail();
     assert.deepEqual([ban?.startedAt, epoch], [NOW - 1, 1]);
     await storage.keys.lift(key.id, NOW, OPERATOR);
@@ -147,11 +147,10 @@ export function bansContract(check: Check): void {
 
   check('a ban that was dated by a clock ahead lasts no longer than its length from now', async ({ storage }) => {
     const { key } = await issue(storage);
-    const ahead = { ...decided(NOW + 7_200), answered: { endsAt: NOW + 7_260, level: 1 } };
-    await storage.keys.ban(key.id, 0, ahead);
+    await storage.keys.impose(key.id, ...answered({ startedAt: NOW + 7_200, endsAt: NOW + 7_260, level: 1 }));
     const read = (await storage.keys.find(key.id))?.ban;
     assert.deepEqual([read?.startedAt, read?.endsAt, read?.ends], [NOW, NOW + 60, NOW + 60]);
-    const { ban, isNew } = (await storage.keys.ban(key.id, 0, decided(NOW))) ?? assert.fail();
+    const { ban, isNew } = (await storage.keys.impose(key.id, ...decided(NOW))) ?? assert.fail();
     assert.deepEqual([isNew, ban.endsAt], [false, NOW + 60]);
     const [stored] = await storage.keys.banHistory(key.id, 1);
     assert.deepEqual([stored?.startedAt, stored?.endsAt], [NOW, NOW + 60], 'which the next write stores');
@@ -159,7 +158,7 @@ export function bansContract(check: Check): void {
 
   check('the bans of all keys are listed newest first, those of one key alone', async ({ storage }) => {
     const keys = (await issueMany(storage, 3)).map(({ key }) => key.id).toSorted();
-    for (const [index, id] of keys.entries()) await storage.keys.ban(id, 0, decided(NOW + (index === 0 ? 5 : 0)));
+    for (const [index, id] of keys.entries()) await storage.keys.impose(id, ...decided(NOW + (index === 0 ? 5 : 0)));
     const [first, second, third] = keys;
     assert.deepEqual(
       (await storage.keys.bans(NOW)).map(({ keyId }) => keyId),
@@ -195,7 +194,7 @@ export function bansContract(check: Check): void {
       told.clear();
       await watching.watch(follow);
       const changes: readonly ((by: Storage) => Promise<unknown>)[] = [
-        (by) => by.keys.ban(one.key.id, 0, decided(NOW)),
+        (by) => by.keys.impose(one.key.id, ...decided(NOW)),
         (by) => by.keys.lift(two.key.id, NOW, OPERATOR),
       ];
       for (const change of changes) await change(storage);
@@ -209,6 +208,14 @@ function pick({ name, limits, scopes, owner }: ApiKey) {
   return { name, limits, scopes, owner };
 }
 
-function decided(startedAt: number): DecidedBan {
-  return { startedAt, reason: 'r' };
+/** A ban that no client was answered with yet. */
+function decided(startedAt: number, epoch = 0) {
+  return [nextBan(null, { startedAt, reason: 'r' }), { epoch, isAnswered: false }] as const;
+}
+
+function answered(ban: Omit<Ban, 'reason'>) {
+  return [
+    { ...ban, reason: 'r' },
+    { epoch: 0, isAnswered: true },
+  ] as const;
 }

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../../src/catalog/api-key.ts';
-import type { Ban } from '../../../src/catalog/ban.ts';
+import type { RunningBan } from '../../../src/catalog/ban.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
 import type { Decision } from '../../../src/limits/limiter.ts';
 import type { Time } from '../../../src/stdx/time.ts';
@@ -47,7 +47,7 @@ type Dated = Decided & { readonly ahead: number };
 
 interface Banned {
   readonly life: Decider;
-  readonly ban: Ban & { readonly keyId: string };
+  readonly ban: RunningBan & { readonly keyId: string };
   readonly limits: readonly Limits[];
   readonly nowMs: number;
   readonly roughUntilMs: number;
