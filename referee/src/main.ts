@@ -4,6 +4,9 @@ import { runCommand } from './cli/program.ts';
 const ERASE_LINE = '\r\x1b[K';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
+/** Each play that runs side by side ends its processes at the exit of this one. */
+const EXIT_LISTENERS_MAX = 200;
+
 const stop = new AbortController();
 let isProgressShown = false;
 const write = (stream: NodeJS.WriteStream, text: string) => {
@@ -29,6 +32,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 // Nothing is left to report on.
 process.stderr.on('error', () => {});
 
+process.setMaxListeners(EXIT_LISTENERS_MAX);
 for (const [signal, exitCode] of Object.entries(SIGNALS)) {
   process.on(signal, () => {
     // A second one ends it at once.

@@ -4,8 +4,10 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { openRaw } from '../../test/kit/edge/raw.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
+import { untilTrue } from './kit/fixtures.ts';
 import { headOf, json, played, steps, upstreamOf } from './kit/upstream.ts';
 
 /** What a proxy does with bodies that are large, late or not waited for. */
@@ -105,5 +107,78 @@ test('a cut answer has the first half of its body, and none comes of a body of o
       assert.match(await text(socket), received);
     });
     assert.deepEqual(steps(report), [step]);
+  }
+});
+
+test('a stream passes as it comes, with its trailers both ways, and an answer of a known length with addresses moved', async () => {
+  const more = Promise.withResolvers<void>();
+  let sent = '';
+  await using upstream = await upstreamOf(async (incoming, response): Promise<unknown> => {
+    await text(incoming);
+    sent = incoming.trailers['x-sum'] ?? '';
+    if (incoming.url === '/json') return json(response, { next: `${upstream.url}/things?page=2` });
+    if (incoming.url === '/zip') {
+      const body = gzipSync(JSON.stringify({ next: `${upstream.url}/things` }));
+      return response
+        .writeHead(200, {
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+          'content-length': body.length,
+        })
+        .end(body);
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream', trailer: 'x-sum' });
+    response.write('data: 1\n\n');
+    await more.promise;
+    response.addTrailers({ 'x-sum': '7' });
+    return response.end('data: 2\n\n');
+  });
+  const report = await played({ upstream: upstream.url, script: 'ok' }, async (url) => {
+    const asking = request(`${url}/stream`, {
+      method: 'POST',
+      headers: { 'transfer-encoding': 'chunked', trailer: 'x-sum' },
+    });
+    asking.write('a');
+    asking.addTrailers({ 'x-sum': '5' });
+    asking.end();
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    const [first] = (await once(answer.setEncoding('utf8'), 'data')) as [string];
+    assert.equal(first, 'data: 1\n\n', 'before the answer has ended');
+    more.resolve();
+    await once(answer, 'end');
+    assert.deepEqual([answer.trailers, sent], [{ 'x-sum': '7' }, '5']);
+    assert.deepEqual(await (await fetch(`${url}/json`)).json(), { next: `${url}/things?page=2` });
+    await (await fetch(`${url}/zip`)).json();
+  });
+  assert.deepEqual(report.remarks, ['One answer had an address of the upstream that could not be moved']);
+});
+
+test('lost and cut act as soon as an answer begins, and the upstream is read to its end', async () => {
+  const ended: string[] = [];
+  let go = Promise.withResolvers<void>();
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.write('0123456789');
+    await go.promise;
+    response.end('rest', () => ended.push(incoming.url ?? ''));
+  });
+  await using proxy = await openProxy({ upstream: upstream.url, script: 'lost,cut' });
+  for (const path of ['/lost', '/cut']) {
+    go = Promise.withResolvers();
+    const asking = request(proxy.url + path).on('error', () => {});
+    asking.end();
+    if (path === '/lost') await once(asking, 'close');
+    else {
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      let received = '';
+      answer.on('data', (chunk) => {
+        received += chunk;
+      });
+      await once(answer, 'error');
+      assert.equal(received, '01234');
+    }
+    assert.deepEqual(ended.includes(path), false);
+    go.resolve();
+    await untilTrue(() => ended.includes(path));
   }
 });

@@ -551,7 +551,7 @@ test('one line judges a client before a Python server', {
     const [port] = (await once(python.stdout.setEncoding('utf8'), 'data')) as [string];
     const upstream = `http://127.0.0.1:${port.trim()}`;
     const judged = (...words: string[]) => runReferee(['client', 'lost,ok', '--json', '--upstream', ...words]);
-    const { code, stdout } = await judged(upstream, '--', process.execPath, CLIENT);
+    const { code, stdout } = await judged(upstream, '--', process.execPath, CLIENT, '', 'create');
     const { plays } = JSON.parse(stdout);
     assert.deepEqual([code, plays[0].reached, plays[0].command.exit], [0, 2, 0], stdout);
   } finally {

@@ -323,13 +323,13 @@ export class Exchange {
     const { incoming, fields } = answer;
     const length = Number(fieldOf(fields, 'content-length') ?? Number.NaN);
     const hasBody = this.#method !== 'HEAD' && answer.status !== 304;
-    if (hasBody && isJson(fieldOf(fields, 'content-type')) && length <= INSPECTED_BYTES_MAX) {
-      await this.#deliverJson(answer);
-      return;
-    }
+    const isText = hasBody && isJson(fieldOf(fields, 'content-type'));
+    if (isText && length <= INSPECTED_BYTES_MAX) return this.#deliverJson(answer);
+    const isMoved = isText && Number.isNaN(length) && fieldOf(fields, 'content-encoding') === undefined;
+    const chunks = incoming as AsyncIterable<Buffer>;
     this.#head(answer);
     this.#response.flushHeaders();
-    for await (const chunk of incoming as AsyncIterable<Buffer>) await this.#write(chunk);
+    for await (const chunk of isMoved ? this.#context.mover.stream(chunks) : chunks) await this.#write(chunk);
     const trailers = fieldsOf(incoming.rawTrailers);
     if (trailers.length > 0) this.#response.addTrailers(Object.fromEntries(trailers));
     // The last byte of a length is in the last chunk; without one the end is a separate write.

@@ -6,6 +6,8 @@ const HOP_BY_HOP = /^(connection|keep-alive|te|transfer-encoding|upgrade|proxy-.
 const OF_THE_BODY = /^(etag|last-modified|content-length|content-md5|(content-|repr-)?digest|signature(-input)?)$/i;
 const ADDRESS = /^(content-)?location$/i;
 const CREDENTIALS = /^(authorization|cookie|(.*-)?(api-?key|key|token|secret|auth))$/i;
+/** An address that is longer is not moved in a stream. */
+const HELD_CHARACTERS_MAX = 300;
 const NO_CREDENTIALS = /^(.*idempotency-key|sec-.*)$/i;
 
 export type Fields = readonly (readonly [name: string, value: string])[];
@@ -84,6 +86,19 @@ export class Mover {
   /** A text with the exact origin moved. */
   text(text: string): string {
     return text.replaceAll(this.#inText, (_, slash) => this.#to.replaceAll('/', slash));
+  }
+
+  /** The chunks of a text with the exact origin moved; the beginning of an address waits for its end. */
+  async *stream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    let held = '';
+    for await (const chunk of chunks) {
+      const text = this.text(held + chunk.toString('latin1'));
+      const place = text.slice(-HELD_CHARACTERS_MAX).search(/h(t(t(p[^"\s]*)?)?)?$/i);
+      held = place < 0 ? '' : text.slice(Math.max(0, text.length - HELD_CHARACTERS_MAX)).slice(place);
+      const whole = text.slice(0, text.length - held.length);
+      if (whole !== '') yield Buffer.from(whole, 'latin1');
+    }
+    if (held !== '') yield Buffer.from(this.text(held), 'latin1');
   }
 
   /** True if a text has the exact origin. */

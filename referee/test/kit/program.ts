@@ -1,32 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { CAREFUL, type Habits, mayRetry, retrying, smallClient } from './habits.ts';
 
-/** A program that creates one category, with a habit: `no-key` sends no Idempotency-Key. */
+/** A program of three calls, careful but for the habit that is named. */
 
-const TRIES = 5;
-const [habit] = process.argv.slice(2);
-const url = process.env.REFEREE_URL ?? '';
-const headers: Record<string, string> = {
-  'content-type': 'application/json',
-  connection: 'close',
+const HABITS: Readonly<Record<string, Partial<Habits>>> = {
+  'no-key': { headers: () => ({}) },
+  'no-retries': { wait: () => undefined },
+  silent: { wait: () => undefined, tells: false },
+  impatient: { wait: (failure) => (mayRetry(failure) ? 0 : undefined), pause: () => 0 },
+  endless: { wait: retrying(() => 20, Number.POSITIVE_INFINITY) },
 };
-if (habit !== 'no-key') headers['idempotency-key'] = 'create-dog';
-console.log('to stdout');
-console.error('to stderr');
-process.exitCode = (await create()) ? 0 : 1;
-
-async function create(): Promise<boolean> {
-  for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-    const sent = fetch(`${url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
-    const answer = await sent
-      .then(async (each) => ({ ...each, ok: each.ok, headers: each.headers, text: await each.text() }))
-      .catch(() => undefined);
-    if (answer?.ok) return true;
-    const retryAfter = answer?.headers.get('retry-after');
-    if (attempt < TRIES) await sleep(retryAfter ? waitMs(retryAfter) : 50 * 2 ** attempt);
-  }
-  return false;
-}
-
-function waitMs(retryAfter: string): number {
-  return /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Math.max(0, Date.parse(retryAfter) - Date.now());
+const [habit = '', only] = process.argv.slice(2);
+const url = process.env.REFEREE_URL ?? process.env.API_URL ?? '';
+if (habit === 'fails') throw new Error('it fails by itself');
+if (habit === 'nothing') process.exit(0);
+const client = smallClient(url, { ...CAREFUL, ...HABITS[habit] });
+try {
+  if (only !== 'create') await client.call('GET', '/things');
+  await client.call('POST', '/things', 'ant');
+  if (only !== 'create') await client.call('GET', '/things/1');
+} finally {
+  client.close();
 }

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Cell, ClientReport } from '../src/client/report.ts';
+import { COMMAND, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
+import { things } from './kit/stage.ts';
+import { upstreamOf } from './kit/upstream.ts';
+
+/** `referee client` as a person runs it, in a folder of a project. */
+
+const PROGRAM = fileURLToPath(new URL('./kit/program.ts', import.meta.url));
+const API = fileURLToPath(new URL('./kit/api.ts', import.meta.url));
+const START = `${process.execPath} ${API}`;
+const SCHEMA = JSON.parse(readFileSync(new URL('../client-report.schema.json', import.meta.url), 'utf8'));
+const isReport = new Ajv2020({ strict: false }).compile(SCHEMA);
+
+const folder = temporaryFolder();
+after(() => folder[Symbol.dispose]());
+const inFolder = (name: string) => join(folder.path, name);
+const client = (...args: string[]) => runReferee(['client', ...args], { cwd: folder.path });
+const program = (...words: string[]) => ['--', process.execPath, PROGRAM, ...words];
+
+test('a suite of three calls is learned, and judged before an API that is started for each play', async () => {
+  const { code, stdout, stderr } = await client(
+    '--start',
+    START,
+    '--jobs',
+    '8',
+    '--plays',
+    '8',
+    '--json',
+    ...program(),
+  );
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stderr, /^referee: learning from 2 runs .*\nreferee: 8 of 23 plays, each runs the command once\n$/);
+  const report: ClientReport = JSON.parse(stdout);
+  assert.ok(isReport(report as unknown), JSON.stringify(isReport.errors));
+  assert.deepEqual(report.calls, [
+    { kind: 'GET /api/things', count: 1 },
+    { kind: 'POST /api/things', count: 1 },
+    { kind: 'GET /api/things/{}', count: 1 },
+  ]);
+  const verdictOn = (rule: string) =>
+    report.rules.find((cell: Cell) => cell.rule === rule && /POST/.test(cell.kind))?.verdict;
+  assert.deepEqual([verdictOn('once'), verdictOn('stops')], ['kept', 'kept']);
+  assert.deepEqual([report.planned, report.played, report.exit.code], [23, 8, 0]);
+});
+
+describe('before an API that is there', () => {
+  for (const [what, args, code, said] of [
+    ['one script', ['lost@POST,ok', ...program()], 0, /\n1 of 1 play, \d+ s\. Exit 0: no rule is broken\.\n$/],
+    [
+      'a create that is doubled',
+      ['lost@POST', ...program('no-key')],
+      1,
+      /\n {2}BROKEN once for POST \/things\n {4}One create .*\n {4}lost@POST: Request 3 .* repeats request 2 .* without an idempotency key, after no answer\n {4}fix: make one /,
+    ],
+    ['a write that is not told', ['error@POST', ...program('silent')], 1, /BROKEN tells for POST \/things/],
+    ['an impatient client', ['limit:1@GET', ...program('impatient')], 1, /BROKEN waits for GET \/things\n/],
+    [
+      'a client that never stops',
+      ['stall@POST', '--timeout', '2s', ...program('endless', 'create')],
+      1,
+      /BROKEN gives-up for POST \/things\n.*\n.*was waited for without end/,
+    ],
+    [
+      'a command that failed without need',
+      ['error@POST', ...program('no-retries')],
+      4,
+      /Exit 4: the command failed under error@POST/,
+    ],
+    ['the same, forgiven', ['error@POST', '--allow-failure', ...program('no-retries')], 0, /Exit 0/],
+    [
+      'a retry that is required',
+      ['error@POST', '--require', 'recovers', ...program('no-retries')],
+      1,
+      /BROKEN recovers/,
+    ],
+    ['a step that is not reached', ['ok*3,lost', ...program()], 3, /Exit 3: 3 of 4 steps of ok\*3,lost were reached/],
+    ['the same, forgiven', ['ok*3,lost', '--partial', ...program()], 0, /Exit 0/],
+    ['a rule that is left out', ['lost@POST', '--skip', 'once', ...program('no-key')], 0, /Exit 0/],
+    ['another rule alone', ['lost@POST', '--only', 'waits', ...program('no-key')], 0, /Exit 0/],
+  ] as const) {
+    test(`${what} ends with ${code}`, async () => {
+      await using upstream = await upstreamOf(things());
+      const ran = await client('--upstream', upstream.url, ...args);
+      assert.deepEqual([ran.code, said.test(ran.stdout)], [code, true], ran.stdout + ran.stderr);
+    });
+  }
+});
+
+describe('what cannot be tried ends with 2 and one line that says why:', () => {
+  for (const [what, args, said] of [
+    ['no API', program(), '--upstream URL or --start COMMAND is missing; one of them says where the API is\n'],
+    ['no command', ['--start', START], 'The command is missing; write it after --, such as -- npm test\n'],
+    [
+      'a client that fails by itself',
+      ['--start', START, ...program('fails')],
+      'The command fails (exit 1) without a fault, so that it cannot be judged:\n',
+    ],
+    [
+      'a client that asks nothing',
+      ['--start', START, ...program('nothing')],
+      'No request came: does the command use REFEREE_URL?\n',
+    ],
+    [
+      'an API that does not start',
+      ['--start', 'echo no database; exit 1', ...program()],
+      'The command of --start ended before it was ready:\nno database\n',
+    ],
+    [
+      'a reset that fails',
+      ['--start', START, '--before', 'echo locked; exit 3', ...program()],
+      'The command of --before failed (exit 3):\nlocked\n',
+    ],
+    [
+      'plays side by side before one API',
+      ['--upstream', 'http://127.0.0.1:1', '--jobs', '2', ...program()],
+      '--jobs needs --start, which gives each play its own API\n',
+    ],
+    [
+      'a rule that is none',
+      ['--start', START, '--skip', 'all', ...program()],
+      '--skip is "all"; the rules are waits, backs-off',
+    ],
+    [
+      'a page that cannot be written',
+      ['--start', START, '--html', '/no/such', ...program()],
+      '--html cannot be written: ',
+    ],
+    [
+      'two formats',
+      ['--start', START, '--json', '--tap', ...program()],
+      '--json, --junit and --tap cannot be combined\n',
+    ],
+    ['a wrong script', ['lots', '--start', START, ...program()], 'The step "lots" is none of these: '],
+    ['an unknown option', ['--grease', ...program()], "unknown option '--grease'"],
+  ] as const) {
+    test(what, async () => {
+      const { code, stdout, stderr } = await client(...args);
+      const last = stderr.replace(/^referee: learning.*\n/, '');
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.ok(last.startsWith(`referee: ${said}`), stderr);
+    });
+  }
+});
+
+test('the command gets the addresses of the proxy, and its options from referee.json', async () => {
+  await using upstream = await upstreamOf(things());
+  const file = inFolder('referee.json');
+  const told = inFolder('told.txt');
+  const env = { OWN: '{origin} {port} {url}' };
+  writeFileSync(file, JSON.stringify({ upstream: `${upstream.url}/api`, env, scripts: ['ok'], allowFailure: true }));
+  try {
+    const { code, stdout, stderr } = await client('--', 'sh', '-c', `echo $REFEREE_URL $OWN > ${told}; exit 3`);
+    // It asked for nothing.
+    assert.deepEqual([code, stderr], [2, 'referee: No request came: does the command use REFEREE_URL?\n'], stdout);
+    const [url = '', origin, port, again] = readFileSync(told, 'utf8').trim().split(' ');
+    assert.deepEqual([`${origin}/api`, new URL(url).port, again], [url, port, url]);
+    writeFileSync(file, '{"upstrem":"x"}');
+    assert.match((await client('--', 'true')).stderr, /^referee: referee\.json: there is no option "upstrem"; /);
+  } finally {
+    writeFileSync(file, '{}');
+  }
+});
+
+test('a verdict is written in every form, a known failure does not count, and one that is mended does', async () => {
+  await using upstream = await upstreamOf(things());
+  const known = inFolder('known.txt');
+  writeFileSync(known, 'POST /things once\n');
+  const [html, har, junit, summary] = ['v.html', 'v.har', 'v.xml', 's.md'].map(inFolder) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const forms = ['--html', html, '--har', har, '--junit', '--output', junit, '--github'];
+  const args = ['lost@POST', '--upstream', upstream.url, '--header', 'X-Api-Key=secret', ...forms];
+  const { code, stdout } = await runReferee(['client', ...args, ...program('no-key')], {
+    cwd: folder.path,
+    env: { GITHUB_STEP_SUMMARY: summary },
+  });
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /^The client, by kind of request and rule\n.*\n::error title=once for POST \/things::lost@POST/s,
+  );
+  assert.match(
+    readFileSync(junit, 'utf8'),
+    /<testcase classname="The client.*" name="once for POST \/things"><failure /,
+  );
+  assert.match(
+    readFileSync(html, 'utf8'),
+    /<h2 class="failed">once for POST \/things<\/h2>.*<td class="">lost@POST<\/td>/s,
+  );
+  assert.match(readFileSync(summary, 'utf8'), /^### The client.*\| broken \|/s);
+  const archive = readFileSync(har, 'utf8');
+  const { entries } = JSON.parse(archive).log;
+  assert.deepEqual(
+    [entries[1].request.postData.text, entries[1].comment],
+    ['{"name":"ant"}', 'lost@POST; not delivered'],
+  );
+  assert.ok(
+    archive.includes('"authorization","value":"***"') && !archive.includes('Bearer k') && !archive.includes('secret'),
+  );
+  const expected = (...words: string[]) =>
+    client('lost@POST', '--upstream', upstream.url, '--expected', known, ...program(...words));
+  const accepted = await expected('no-key');
+  assert.deepEqual(
+    [accepted.code, /\n {2}never tested: .*once.*\n.*known to be broken/s.test(accepted.stdout)],
+    [0, true],
+  );
+  const mended = await expected();
+  assert.deepEqual(
+    [mended.code, /Exit 1: .*known\.txt:1: "POST \/things once" is stale/.test(mended.stdout)],
+    [1, true],
+  );
+});
+
+test('a report is written again in another form, and --strict asks for what was not tested', async () => {
+  await using upstream = await upstreamOf(things());
+  const file = inFolder('report.json');
+  const args = ['--upstream', upstream.url, '--plays', '1', '--strict', '--json', '--output', file];
+  const { code, stdout } = await client(...args, ...program());
+  assert.deepEqual([code, /Exit 3: \S+ was not tested for GET \/things\./.test(stdout)], [3, true], stdout);
+  assert.match(stdout, /; 22 that were planned were not made, /);
+  const again = await runReferee(['report', file]);
+  assert.equal(again.stdout, stdout);
+  assert.match((await runReferee(['report', file, '--tap'])).stdout, /^TAP version 14\n/);
+  writeFileSync(file, '[]');
+  assert.match((await runReferee(['report', file])).stderr, /is no report; give what referee client --json/);
+});
+
+test('an interrupt ends the command and the API with all that they started', async () => {
+  const pids = inFolder('pids');
+  const start = `sleep 1000 & echo $! >> ${pids}; ${START}`;
+  const command = ['--', 'sh', '-c', `sleep 1000 & echo $! >> ${pids}; wait`];
+  const child = spawn(process.execPath, [COMMAND, 'client', 'ok', '--start', start, ...command], { stdio: 'ignore' });
+  await untilTrue(() => existsSync(pids) && readFileSync(pids, 'utf8').trim().split('\n').length === 2);
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [130, null]);
+  for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) await untilTrue(() => !isAlive(Number(pid)));
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

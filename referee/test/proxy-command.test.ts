@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { COMMAND, untilTrue } from './kit/fixtures.ts';
+import { things } from './kit/stage.ts';
+import { upstreamOf } from './kit/upstream.ts';
+
+/** `referee proxy`: a staging that judges each of its clients. */
+
+async function startProxy(...args: string[]) {
+  const child = spawn(process.execPath, [COMMAND, 'proxy', ...args], {
+    cwd: tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, 'exit');
+  await untilTrue(() => /listening on \S+;/.test(output));
+  return {
+    url: /listening on (\S+);/.exec(output)?.[1] ?? '',
+    async stop() {
+      child.kill('SIGTERM');
+      const [code] = (await ended) as [number];
+      return { code, output };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+test('each caller follows the script by itself, and sees its own verdict', async () => {
+  await using upstream = await upstreamOf(things());
+  await using proxy = await startProxy('limit:1,ok', '--upstream', upstream.url);
+  const as = (key: string, headers = {}) => ({ headers: { 'x-api-key': key, ...headers } });
+  const get = async (key: string) => (await fetch(`${proxy.url}/things`, as(key))).status;
+  assert.deepEqual([await get('a'), await get('a'), await get('b')], [429, 429, 429]);
+  const page = new URL('/.referee', proxy.url);
+  const callersSeen = async (init: RequestInit, path: string | URL = new URL('/.referee.json', proxy.url)) => {
+    const { callers } = (await (await fetch(path, init)).json()) as { callers: { rules: { verdict: string }[] }[] };
+    return callers.map(({ rules }) => rules.some(({ verdict }) => verdict === 'broken'));
+  };
+  assert.deepEqual(await callersSeen(as('a')), [true], 'its own');
+  assert.deepEqual(await callersSeen(as('b', { accept: 'application/json' }), page), [false], 'its own');
+  assert.deepEqual(await callersSeen({}), [true, false], 'all on loopback');
+  assert.deepEqual(await callersSeen({ headers: { 'x-forwarded-for': '192.0.2.1' } }), [], 'not for others');
+  const shown = await fetch(page, as('a'));
+  assert.match(await shown.text(), /^<!doctype html>.*<h1>Caller \S{8}<\/h1>.*<h2 class="failed">waits for GET/s);
+  assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  const { code, output } = await proxy.stop();
+  assert.equal(code, 1);
+  assert.equal(output.match(/^The client, by kind/gm)?.length, 2);
+  assert.doesNotMatch(output, /x-api-key/);
+});
+
+test('a thousand callers are followed, and the others pass', async () => {
+  await using upstream = await upstreamOf(things());
+  await using proxy = await startProxy('error', '--upstream', upstream.url);
+  const statusOf = async (key: number) => {
+    const answer = await fetch(`${proxy.url}/things`, { headers: { authorization: `Bearer ${key}` } });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  for (let from = 0; from < 1_000; from += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => statusOf(from + index)));
+  }
+  assert.deepEqual([await statusOf(5_000), await statusOf(1)], [200, 200]);
+});
+
+test('an address to listen on that is none is refused', async () => {
+  const child = spawn(process.execPath, [COMMAND, 'proxy', '--upstream', 'http://127.0.0.1:1', '--listen', '8090']);
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  assert.deepEqual(await once(child, 'close'), [2, null]);
+  assert.equal(output, 'referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
+});
