@@ -70,7 +70,7 @@ export class Mover {
     const [scheme = '', host = ''] = this.#from.origin.split('://');
     const escaped = (text: string) => text.replaceAll(/[^\w]/g, '\\$&');
     // JSON may escape slashes. The exact origin ends where no host and no port goes on.
-    this.#inText = new RegExp(`${escaped(scheme)}:(\\\\?/)\\1${escaped(host)}(?![\\w.:-])`, 'gi');
+    this.#inText = new RegExp(`${escaped(scheme)}:(?<slash>\\\\?/)\\k<slash>${escaped(host)}(?![\\w.:-])`, 'gi');
   }
 
   /** The fields with addresses in `Location`, `Content-Location`, `Link` and `Refresh`, and cookie domains, moved. */
