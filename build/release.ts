@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
  * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: both packages, packed from two
  * clean clones that must agree byte for byte, one executable for this platform and for each whose Node.js the registry
  * has, a bill of materials of what an installation brings, and the digests of all.
- * With `--dry-run` everything but the publishing happens. `docs/release.md` has the steps around it.
+ * With `--dry-run` everything but the publishing happens. `CONTRIBUTING.md` has the steps around it.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

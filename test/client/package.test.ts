@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -155,29 +155,6 @@ test('require gives the same exports as import, and both map stack traces to the
       assert.ok(printed.includes(`/client/src/${file}:${placeOf(file, code)})`), printed);
     }
   }
-});
-
-test('the command of the README of the service lists the categories out of a fresh checkout', async () => {
-  const page = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const [command = '', ...others] = [...page.matchAll(/^```sh\n(.*?)\n```$/gms)]
-    .map(([, text = '']) => text)
-    .filter((text) => text.includes('@pet-catalog/client'));
-  assert.deepEqual(others, []);
-  rmSync(join(checkout, 'client/dist'), { recursive: true });
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const made = await service.call(secret, '/categories', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name: 'Dog' }),
-  });
-  assert.equal(made.status, 201);
-  const printed = await execute('sh', ['-c', command.replaceAll(DOCUMENTED_URL, service.url)], {
-    cwd: checkout,
-    folder: folder.path,
-    env: { PET_CATALOG_KEY: secret },
-  });
-  assert.match(printed, /^\{ id: 1, name: 'Dog' \}$/m);
 });
 
 test('the first example of the README has five lines, and there are more', () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openMachine } from '../kit/deploy/host.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { testService } from '../kit/service.ts';
 
 /** Pastes the first requests of the README into a shell. `test/kit/deploy/host.ts` stands in for `npx`. */
 
@@ -35,4 +36,11 @@ test('the first requests of the README work when they are pasted', async (t) => 
   assert.ok(headers.length >= 8);
   for (const name of headers) assert.ok(printed.includes(name), name);
   assert.equal(printed.split('\n').at(-1), shown.trim().split('\n').at(-1));
+});
+
+test('the mistake of the README is answered as it says', async () => {
+  const [, path = '', shown = ''] = /`GET \/v1(\S+)` is answered:\n\n```\n(.*?)\n```/s.exec(page) ?? [];
+  await using service = await testService();
+  const { secret } = await service.issue();
+  assert.equal(await (await service.call(secret, path)).text(), shown);
 });
