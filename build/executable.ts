@@ -29,9 +29,10 @@ if (!values.output) throw new Error('usage: node build/executable.ts --output FI
 const work = mkdtempSync(join(tmpdir(), 'pet-catalog-executable-'));
 try {
   writeFileSync(join(work, 'main.mjs'), await bundle('src/main.ts'));
-  // The checks of doctor run in a thread, which imports them as an entry of their own.
+  // The checks of doctor run in a thread, which imports them as an entry of their own, from a data: URL. `createRequire`
+  // refuses such an address, and is asked for Node.js's own modules alone.
   const doctor = join(work, 'doctor.mjs');
-  writeFileSync(doctor, await bundle('src/cli/doctor.ts'));
+  writeFileSync(doctor, (await bundle('src/cli/doctor.ts')).replaceAll('import.meta.url', '"file:///"'));
   const licenses = join(work, 'licenses.txt');
   writeFileSync(licenses, licenseTexts(ROOT, { withNode: true }));
   const settings = {

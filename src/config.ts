@@ -14,12 +14,13 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 /** Every setting by its environment variable, with its default and description. */
 export const SETTINGS = {
   HOST: { default: '127.0.0.1', about: 'address of the public listener' },
-  PORT: { default: '8080', about: 'its port; 0 picks a free one' },
+  PORT: { default: '8080', about: 'port of the public listener; 0 picks a free one' },
   OPERATOR_HOST: { default: '127.0.0.1', about: 'address of the operator listener' },
-  OPERATOR_PORT: { default: '8081', about: 'its port; if not set and PORT is 0, a free one' },
+  OPERATOR_PORT: { default: '8081', about: 'port of the operator listener; if not set and PORT is 0, a free one' },
   OPERATOR_HOSTS: {
     default: '',
-    about: 'names by which clients may call it, separated by commas; IP addresses and localhost are always accepted',
+    about:
+      'names by which clients may call the operator listener, separated by commas; IP addresses and localhost are always accepted',
   },
   ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
   DATABASE_URL: {
@@ -41,7 +42,7 @@ export const SETTINGS = {
   BAN_AFTER_REFUSALS: { default: '60', about: 'minimum number of refusals for a ban; 0 disables bans' },
   BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
   BACKUP_EVERY: { default: '24h', about: 'how often a backup is made, in BACKUP_DIR' },
-  BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay there' },
+  BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay in BACKUP_DIR' },
   CONNECTIONS_MAX: { default: '4000', about: 'connections of a listener at once; further ones are closed' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },

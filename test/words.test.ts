@@ -314,7 +314,10 @@ test('the help of a command has the default of each setting, and the note of an 
   using folder = temporaryFolder();
   const { code, stdout } = await run(['serve', '--help'], { cwd: folder.path });
   assert.equal(code, 0);
-  assert.match(stdout.replaceAll(/\s+/g, ' '), / --port <value> its port; 0 picks a free one \(default: 8080\) /);
+  assert.match(
+    stdout.replaceAll(/\s+/g, ' '),
+    / --port <value> port of the public listener; 0 picks a free one \(default: 8080\) /,
+  );
   const file = join(folder.path, 'a.db');
   using _note = noteOperator({ engine: 'sqlite', file }, { url: 'http://127.0.0.1:1', loginSecret: 'secret' });
   assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);

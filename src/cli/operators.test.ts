@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { OPERATOR } from '../../test/kit/operator.ts';
-import { run } from '../../test/kit/process.ts';
+import { run, serveProcess } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import { systemTime, utc } from '../stdx/time.ts';
 import { openStorage } from '../storage/open.ts';
@@ -47,4 +47,22 @@ test('a note that a killed service left helps no login to a database that cannot
   const { code, stdout, stderr } = await run(login, { cwd: folder.path });
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^pet-catalog: There is no database \S+x\.db; .*\n$/);
+});
+
+test('after a kill the link leads to the address of the settings, not to the port that nothing listens at', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { PORT: '0' } };
+  {
+    await using service = await serveProcess([], options);
+    const { stdout } = await run(['console', 'login'], options);
+    assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\/console\/login\?token=/);
+    assert.equal((await fetch(stdout.trim())).status, 200);
+    await service.end('SIGKILL');
+  }
+  const env = { OPERATOR_PORT: '9' };
+  const { code, stdout } = await run(['console', 'login'], { cwd: folder.path, env });
+  assert.deepEqual([code, stdout.split('/console')[0]], [0, 'http://127.0.0.1:9']);
+  const none = await run(['console', 'login'], options);
+  assert.deepEqual([none.code, none.stdout], [2, '']);
+  assert.match(none.stderr, /OPERATOR_PORT is 0, so the port is only in the log of the service/);
 });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import type { Command } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
 import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/access.ts';
@@ -10,6 +11,7 @@ import { type Invocation, readDuration, settings, systemOperator, UsageError, wi
 import { findOperator } from './operator-note.ts';
 import { table } from './table.ts';
 
+const CONNECT_MS = 2_000;
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 
 /** Adds `console login`. */
@@ -24,7 +26,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
     .action(async (_options: unknown, self: Command) => {
       const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
       const config = settings(self, invocation);
-      const address = url === undefined ? consoleAddress(config) : readAddress(url);
+      const address = url === undefined ? await consoleAddress(config) : readAddress(url);
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
       const shown = (link: string) => ({ json: { url: link }, text: link });
       const work = async (context: CommandContext) =>
@@ -82,16 +84,36 @@ function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {
   return expiresAt <= now ? `expired ${utc(expiresAt)}` : `active until ${utc(expiresAt)}`;
 }
 
-/** The running service's address, else that of the settings; a wildcard is reached on the loopback address. */
-function consoleAddress({ database, operatorHost, operatorPort }: Config): string {
+/**
+ * The running service's address, else that of the settings; a wildcard is reached on the loopback address. A killed
+ * service leaves its address, at which nothing listens.
+ */
+async function consoleAddress({ database, operatorHost, operatorPort }: Config): Promise<string> {
   const host = operatorHost.includes(':') ? `[${operatorHost}]` : operatorHost;
-  const address = findOperator(database).url ?? `http://${host}:${operatorPort}`;
-  if (address.endsWith(':0')) {
+  const [noted, set] = [findOperator(database).url, `http://${host}:${operatorPort}`].map((address) =>
+    address?.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:'),
+  );
+  if (noted !== undefined && (await isListening(noted))) return noted;
+  if (set === undefined || set.endsWith(':0')) {
     throw new UsageError(
       'OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT',
     );
   }
-  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  return set;
+}
+
+/** True if a connection is taken, which the system does for a service however busy it is. */
+async function isListening(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(address);
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: CONNECT_MS });
+  try {
+    return await new Promise((resolve) => {
+      socket.on('connect', () => resolve(true));
+      for (const failure of ['timeout', 'error', 'close']) socket.on(failure, () => resolve(false));
+    });
+  } finally {
+    socket.destroy();
+  }
 }
 
 function readAddress(text: string): string {

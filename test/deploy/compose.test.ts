@@ -172,3 +172,14 @@ function read(file: string): Compose {
 function instances(): Service[] {
   return [single, scaled].flatMap(({ services }) => Object.values(services).filter(({ build }) => build));
 }
+
+test('what the images are built from is not in a clone, and each file says how it is made', () => {
+  for (const [file, { services }] of Object.entries({ 'compose.yaml': single, 'compose.scaled.yaml': scaled })) {
+    const contexts = Object.values(services).flatMap(({ build }) => build?.context ?? []);
+    assert.deepEqual(new Set(contexts), new Set([`../release/${VERSION}`]));
+    const head = readFileSync(join(FOLDER, file), 'utf8').split('\n\n')[0];
+    const output = `release/${VERSION}/pet-catalog-${VERSION}-linux-x64`;
+    assert.ok(head?.includes(`#   npx node build/executable.ts --output ${output}\n`), file);
+  }
+  assert.ok(existsSync(join(FOLDER, '../build/executable.ts')));
+});
