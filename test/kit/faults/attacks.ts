@@ -14,9 +14,13 @@ export const ATTACKS: readonly (readonly [what: string, manner: MannerName])[] =
   ['headers that took the square of their length to read', 'spaces'],
 ];
 
-/** Asserts that a service endures some attacks at once. */
-export async function assertEndured(manners: readonly MannerName[], t: TestContext): Promise<void> {
-  const figures = await soakBesideHostile({ seconds: SECONDS, manners });
+/** Asserts that a service endures some attacks at once, directly or behind nginx. */
+export async function assertEndured(
+  manners: readonly MannerName[],
+  t: TestContext,
+  { isProxied = false } = {},
+): Promise<void> {
+  const figures = await soakBesideHostile({ seconds: SECONDS, manners, isProxied });
   t.diagnostic(JSON.stringify(figures));
   assert.equal(figures.unexplained, 0);
   assert.ok(figures.memoryBytesMax < MEMORY_BYTES_MAX, `${figures.memoryBytesMax} bytes`);

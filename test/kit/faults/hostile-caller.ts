@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { connect as connectSecurely } from 'node:tls';
 import { workerData } from 'node:worker_threads';
 import { mintSecret } from '../../../src/catalog/api-key.ts';
 import type { HostileCaller, MannerName } from './hostile.ts';
@@ -12,7 +13,7 @@ import type { HostileCaller, MannerName } from './hostile.ts';
 
 // Of this thread: the attacker shares the machine with the service, but must not take its cores from those it attacks.
 setPriority(constants.priority.PRIORITY_LOW);
-const { port, secret, manners, scale } = workerData as HostileCaller;
+const { port, secret, ca, manners, scale } = workerData as HostileCaller;
 
 const PIPELINED = 100;
 const BODY_BYTES = 256 * 1024;
@@ -77,7 +78,7 @@ for (const name of manners ?? (Object.keys(MANNERS) as MannerName[])) {
 
 async function keepBusy(manner: Manner): Promise<never> {
   for (;;) {
-    const socket = connect(port, '127.0.0.1');
+    const socket = ca ? connectSecurely({ port, host: '127.0.0.1', ca }) : connect(port, '127.0.0.1');
     socket.on('error', () => {});
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     if (manner.answers === 0) sendUnread(socket, manner.bytes);

@@ -1,9 +1,11 @@
 import { Agent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { systemTime } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
+import { startNginx } from '../deploy/nginx.ts';
 import { COMMAND, run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { send } from './creating.ts';
@@ -39,6 +41,8 @@ export type MannerName =
 /** What the worker thread is given. */
 export interface HostileCaller {
   readonly port: number;
+  /** The certificate of the proxy, if the port is that of one. */
+  readonly ca?: string;
   /** The key of those manners that need one. */
   readonly secret: string;
   /** Default: all. */
@@ -60,6 +64,8 @@ export interface HostileFigures {
 
 export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> {
   readonly seconds: number;
+  /** True: everybody goes through the nginx of deploy/nginx, the timed caller from an address of its own. */
+  readonly isProxied?: boolean;
   /** Default: SQLite. */
   readonly postgresUrl?: string;
 }
@@ -68,7 +74,7 @@ export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> 
  * Times a good key alone, and then beside callers that take all that they can get, some with a business key, without
  * bans. The service has the heap that Node.js takes in a container of 512 MiB.
  */
-export async function soakBesideHostile({ seconds, postgresUrl, ...attack }: AttackOptions): Promise<HostileFigures> {
+export async function soakBesideHostile({ seconds, postgresUrl, isProxied, ...attack }: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
   const database: Record<string, string> = postgresUrl ? { DATABASE_URL: postgresUrl } : {};
   const good = await issueKey(folder.path, database);
@@ -82,12 +88,18 @@ export async function soakBesideHostile({ seconds, postgresUrl, ...attack }: Att
     env: { BAN_AFTER_REFUSALS: '0', ...database },
     command: [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, COMMAND],
   });
-  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, good);
+  const servicePort = new URL(service.url).port;
+  await using nginx = isProxied ? await startNginx(servicePort) : undefined;
+  const agent = nginx
+    ? new SecureAgent({ keepAlive: true, ca: nginx.ca, localAddress: '127.0.0.2' })
+    : new Agent({ keepAlive: true });
+  const url = nginx ? `https://127.0.0.1:${nginx.port}/v1` : service.url;
+  const timed = (forSeconds: number) => timeFor(forSeconds, { url, agent, secret: good });
   await timed(Math.min(WARM_UP_SECONDS, seconds));
   const quiet = await timed(Math.min(30, Math.max(1, seconds / 10)));
 
-  const { port } = new URL(service.url);
-  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...attack };
+  const port = nginx?.port ?? Number(servicePort);
+  const workerData: HostileCaller = { port, secret: stdout.trim(), ...(nginx && { ca: nginx.ca }), ...attack };
   const hostile = new Worker(new URL('./hostile-caller.ts', import.meta.url), { workerData });
   let memoryBytesMax = 0;
   const looking = setInterval(() => {
@@ -105,6 +117,7 @@ export async function soakBesideHostile({ seconds, postgresUrl, ...attack }: Att
     };
   } finally {
     clearInterval(looking);
+    agent.destroy();
     await hostile.terminate();
   }
 }
@@ -132,8 +145,7 @@ function times<T>(length: number, make: () => T): T[] {
 }
 
 /** Sends requests one after the other for this long. */
-async function timeFor(seconds: number, url: string, secret: string) {
-  const agent = new Agent({ keepAlive: true });
+async function timeFor(seconds: number, { url, agent, secret }: { url: string; agent: Agent; secret: string }) {
   const timesMs: number[] = [];
   let unexplained = 0;
   const endMs = performance.now() + seconds * 1000;
@@ -144,7 +156,6 @@ async function timeFor(seconds: number, url: string, secret: string) {
     if (status !== 200) unexplained += 1;
     await wait(PAUSE_MS);
   }
-  agent.destroy();
   timesMs.sort((a, b) => a - b);
   const p99Ms = timesMs[Math.floor(timesMs.length * 0.99)] ?? Number.NaN;
   return { requests: timesMs.length, p99Ms, unexplained };
