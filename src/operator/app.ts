@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
-import { conclude } from '../http/app.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
+import { conclude } from '../http/gates.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';

@@ -75,7 +75,7 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
       ['cut off', undefined],
     ] as const) {
       const request = { method: 'GET', headers: {} };
-      await serve({ request, requestId: 'one', route, keyId: undefined, status, traceId: undefined });
+      await serve({ request, requestId: 'one', route, key: undefined, status, traceId: undefined });
     }
   } finally {
     delete process.env.OTEL_SERVICE_NAME;
@@ -117,7 +117,7 @@ test('the last spans are waited for a second at most, where the collector does n
       request,
       requestId: 'one',
       route: 'x',
-      keyId: undefined,
+      key: undefined,
       status: 200,
       traceId: undefined,
     });
@@ -140,7 +140,7 @@ test('a collector that refuses the last spans is no matter to the stop', async (
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
     const tracing = await startTracing('1.2.3');
-    const answered = { request: { headers: {} }, requestId: 'one', route: 'x', keyId: undefined, status: 200 };
+    const answered = { request: { headers: {} }, requestId: 'one', route: 'x', key: undefined, status: 200 };
     await tracing.requests(() => {})({ ...answered, traceId: undefined });
     await tracing[Symbol.asyncDispose]();
   } finally {

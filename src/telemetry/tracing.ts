@@ -10,7 +10,7 @@ interface TracedRequest {
   readonly requestId: string;
   readonly route: string;
   /** The id of the caller's key, once it is known. */
-  readonly keyId: string | undefined;
+  readonly key: { readonly id: string } | undefined;
   /** The status of the response; undefined without one. */
   readonly status: number | undefined;
   /** The request's trace, if known. */
@@ -116,14 +116,14 @@ export async function startTracing(version: string): Promise<Tracing> {
 }
 
 /** Attributes by OpenTelemetry's HTTP conventions. The path is the route's template: a URL may hold even a key. */
-function describe({ request, requestId, route, keyId, status }: TracedRequest): Attributes {
+function describe({ request, requestId, route, key, status }: TracedRequest): Attributes {
   return {
     'http.request.method': request.method ?? '',
     'http.route': route,
     'url.path': route,
     // OpenTelemetry leaves out what is undefined.
     'http.response.status_code': status,
-    'pet_catalog.key_id': keyId,
+    'pet_catalog.key_id': key?.id,
     'pet_catalog.request_id': requestId,
   };
 }

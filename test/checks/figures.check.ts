@@ -78,7 +78,7 @@ test('bounds that pages name are those of the code', () => {
       `connections: ${n(constant('config.ts', 'CONNECTIONS_MAX'))}, further ones are closed at once; an idle one is closed after ${listener('keepAliveMs') / 1_000} s`,
       `one of a connection runs, ${connection('WAITING_MAX')} wait;`,
       `take at most ${connection('WAITING_BYTES_MAX') / 1_024 ** 2} MiB, their bodies included`,
-      `are being read included: ${constant('http/app.ts', 'WRITES_MAX')}, then 503`,
+      `are being read included: ${constant('http/gates.ts', 'WRITES_MAX')}, then 503`,
       `unread responses: ${(send[0] ?? 0) / 1_000} s and a second for every ${send[1]} kB`,
       `writes that wait for the database: ${n(constant('storage/sql/write-queue.ts', 'WAITING_MAX'))}, then 503`,
       `The first ban lasts ${first} minute, the next ones ${sequence}.`,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CategoryList } from '../../src/catalog/category-list.ts';
-import { createApp, limitHeaders } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
+import { createApp } from '../../src/http/gates.ts';
+import { limitHeaders } from '../../src/http/limit-headers.ts';
 import type { Operation } from '../../src/http/operations/operation.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';

@@ -6,8 +6,8 @@ import { type AnyErrorCode, CatalogError } from '../../src/catalog/error.ts';
 import { follow } from '../../src/follow.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
-import { createCategory, listCategories } from '../../src/http/operations/categories.ts';
-import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
+import { CREATE_CATEGORY, LIST_CATEGORIES } from '../../src/http/operations/categories.ts';
+import type { AdmittedExchange, Answer } from '../../src/http/transport/exchange.ts';
 import { Bans } from '../../src/limits/bans.ts';
 import type { Decision, Limiter } from '../../src/limits/limiter.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
@@ -152,7 +152,7 @@ export class Life implements AsyncDisposable {
     this.#engine.kill();
   }
 
-  /** Serves a request through the gates of `http/app.ts`: key, limits, handler. */
+  /** Serves a request through the gates of `http/gates.ts`: key, limits, handler. */
   async serve(call: Call, onCharged: (charged: Charged) => void): Promise<Answered> {
     const headers = {
       authorization: `Bearer ${call.secret}`,
@@ -188,9 +188,9 @@ export class Life implements AsyncDisposable {
       bodyBytes: Buffer.from(JSON.stringify(body)),
       path: '/categories',
       query: new URLSearchParams(),
-    } as unknown as Exchange;
+    } as unknown as AdmittedExchange;
     const { storage, categories } = this;
-    const { handle } = operation === 'create' ? createCategory : listCategories;
+    const { handle } = operation === 'create' ? CREATE_CATEGORY : LIST_CATEGORIES;
     return handle({ storage, categories, catchUp: () => this.#catchUp() }, exchange);
   }
 }

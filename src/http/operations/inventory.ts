@@ -1,6 +1,7 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
 import { changedAnswer, changedOf, currentAnswer, preconditionOf } from './conditional.ts';
-import { operation } from './operation.ts';
+import { type Catalog, operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
 import { findById } from './query.ts';
@@ -8,7 +9,7 @@ import { findById } from './query.ts';
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
 
-export const listInventory = operation('listInventory', `GET ${PATH}`, {
+export const LIST_INVENTORY = operation('listInventory', `GET ${PATH}`, {
   tag: 'store',
   summary: 'List the inventory',
   description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
@@ -16,14 +17,16 @@ export const listInventory = operation('listInventory', `GET ${PATH}`, {
   queryParameters: PAGE_PARAMETERS,
   success: pageOf(InventoryItem, 'The stock', EXAMPLE),
   conditional: true,
-  async handle({ storage }, exchange) {
-    const { after, limit } = readPage(exchange.query);
-    const found = await storage.pets.listInventory({ after, limit: limit + 1 });
-    return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
-  },
+  handle: listInventory,
 });
 
-export const getInventory = operation('getInventory', `GET ${PATH}/{petId}`, {
+async function listInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const { after, limit } = readPage(exchange.query);
+  const found = await storage.pets.listInventory({ after, limit: limit + 1 });
+  return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
+}
+
+export const GET_INVENTORY = operation('getInventory', `GET ${PATH}/{petId}`, {
   tag: 'store',
   summary: 'Get the stock of a pet',
   description: 'The stock of one pet.',
@@ -32,13 +35,15 @@ export const getInventory = operation('getInventory', `GET ${PATH}/{petId}`, {
   success: { status: 200, description: 'The stock', schema: InventoryItem, example: EXAMPLE },
   conditional: true,
   errors: ['not_found'],
-  async handle({ storage }, exchange) {
-    const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
-    return currentAnswer(exchange, JSON.stringify(item));
-  },
+  handle: getInventory,
 });
 
-export const updateInventory = operation('updateInventory', `PATCH ${PATH}/{petId}`, {
+async function getInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
+  return currentAnswer(exchange, JSON.stringify(item));
+}
+
+export const UPDATE_INVENTORY = operation('updateInventory', `PATCH ${PATH}/{petId}`, {
   tag: 'store',
   summary: 'Set the stock of a pet',
   description:
@@ -49,9 +54,11 @@ export const updateInventory = operation('updateInventory', `PATCH ${PATH}/{petI
   body: { schema: NewQuantity, example: { quantity: 5 } },
   success: changedOf(InventoryItem, 'The updated stock', { ...EXAMPLE, quantity: 5 }),
   errors: ['not_found', 'precondition_failed'],
-  async handle({ storage }, exchange) {
-    const quantity = newQuantity(exchange.body);
-    const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
-    return changedAnswer(await findById(exchange.params.petId, noPet, set));
-  },
+  handle: updateInventory,
 });
+
+async function updateInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const quantity = newQuantity(exchange.body);
+  const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
+  return changedAnswer(await findById(exchange.params.petId, noPet, set));
+}

@@ -3,7 +3,7 @@ import type { Scope } from '../../catalog/api-key.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
 import type { AnyErrorCode } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import type { Answer, Exchange } from '../transport/exchange.ts';
+import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 
 /** The context of the handlers of operations. */
 export interface Catalog {
@@ -24,9 +24,13 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /**
  * One operation of an API: its route, its documentation and its handler. Router, contract and reference of each API
  * are made from a list of these, so they cannot differ. `Permission` is what callers of that API may have, `Context`
- * what its handlers work with.
+ * what its handlers work with, `Request` the exchange as its gates leave it.
  */
-export interface Operation<Context = Catalog, Permission extends string = Scope | 'any'> {
+export interface Operation<
+  Context = Catalog,
+  Permission extends string = Scope | 'any',
+  Request extends Exchange = AdmittedExchange,
+> {
   readonly id: string;
   readonly method: Method;
   /** Relative to the base address; parameters in braces. */
@@ -57,15 +61,19 @@ export interface Operation<Context = Catalog, Permission extends string = Scope 
   readonly conditional?: true;
   /** Errors beyond those that every operation of its API can return; `precondition_failed` if `If-Match` guards it. */
   readonly errors?: readonly AnyErrorCode[];
-  handle(context: Context, exchange: Exchange): Answer | Promise<Answer>;
+  handle(context: Context, exchange: Request): Answer | Promise<Answer>;
 }
 
 /** Makes an operation from its id, its route such as `GET /pets/{petId}`, and the rest. */
-export function operation<Context = Catalog, Permission extends string = Scope | 'any'>(
+export function operation<
+  Context = Catalog,
+  Permission extends string = Scope | 'any',
+  Request extends Exchange = AdmittedExchange,
+>(
   id: string,
   route: `${Method} /${string}`,
-  rest: Omit<Operation<Context, Permission>, 'id' | 'method' | 'path'>,
-): Operation<Context, Permission> {
+  rest: Omit<Operation<Context, Permission, Request>, 'id' | 'method' | 'path'>,
+): Operation<Context, Permission, Request> {
   const [method, path] = route.split(' ') as [Method, string];
   return { id, method, path, ...rest };
 }

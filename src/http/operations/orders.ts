@@ -1,6 +1,7 @@
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
+import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import { createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
-import { operation, type Parameter } from './operation.ts';
+import { type Catalog, operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, notFound, readIdParameter } from './query.ts';
 
@@ -14,7 +15,7 @@ const FILTERS: readonly Parameter[] = [
 const ORDER_ID: Parameter = { name: 'orderId', description: 'The id of an order', schema: Order.properties.id };
 
 /** GET /store/orders [published]. */
-export const listOrders = operation('listOrders', `GET ${PATH}`, {
+export const LIST_ORDERS = operation('listOrders', `GET ${PATH}`, {
   tag: 'store',
   summary: 'List orders',
   description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
@@ -22,15 +23,17 @@ export const listOrders = operation('listOrders', `GET ${PATH}`, {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Order, 'The orders', EXAMPLE),
   conditional: true,
-  async handle({ storage }, exchange) {
-    const { after, limit } = readPage(exchange.query);
-    const petId = readIdParameter(exchange.query, 'petId');
-    const found = await storage.orders.list({ after, limit: limit + 1, petId });
-    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
-  },
+  handle: listOrders,
 });
 
-export const getOrder = operation('getOrder', `GET ${PATH}/{orderId}`, {
+async function listOrders({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const { after, limit } = readPage(exchange.query);
+  const petId = readIdParameter(exchange.query, 'petId');
+  const found = await storage.orders.list({ after, limit: limit + 1, petId });
+  return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
+}
+
+export const GET_ORDER = operation('getOrder', `GET ${PATH}/{orderId}`, {
   tag: 'store',
   summary: 'Get an order',
   description: 'One order by its id, until it is cancelled.',
@@ -39,13 +42,15 @@ export const getOrder = operation('getOrder', `GET ${PATH}/{orderId}`, {
   success: { status: 200, description: 'The order', schema: Order, example: EXAMPLE },
   conditional: true,
   errors: ['not_found'],
-  async handle({ storage }, exchange) {
-    const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
-    return currentAnswer(exchange, JSON.stringify(order));
-  },
+  handle: getOrder,
 });
 
-export const placeOrder = operation('placeOrder', `POST ${PATH}`, {
+async function getOrder({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
+  return currentAnswer(exchange, JSON.stringify(order));
+}
+
+export const PLACE_ORDER = operation('placeOrder', `POST ${PATH}`, {
   tag: 'store',
   summary: 'Place an order',
   description:
@@ -55,13 +60,15 @@ export const placeOrder = operation('placeOrder', `POST ${PATH}`, {
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
   success: createdOf(Order, EXAMPLE, { description: 'The placed order', location: 'The address of the order' }),
   errors: ['insufficient_stock'],
-  async handle({ storage }, exchange) {
-    const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
-    return createdAnswer(`${PATH}/`, created);
-  },
+  handle: placeOrder,
 });
 
-export const cancelOrder = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, {
+async function placeOrder({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
+  const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
+  return createdAnswer(`${PATH}/`, created);
+}
+
+export const CANCEL_ORDER = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, {
   tag: 'store',
   summary: 'Cancel an order',
   description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
@@ -69,9 +76,11 @@ export const cancelOrder = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, 
   pathParameters: [ORDER_ID],
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable', 'precondition_failed'],
-  async handle({ storage }, exchange) {
-    const cancel = async (id: number) => (await storage.orders.cancel(id, preconditionOf(exchange))) || undefined;
-    await findById(exchange.params.orderId, noOrder, cancel);
-    return { status: 204 };
-  },
+  handle: cancelOrder,
 });
+
+async function cancelOrder({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const cancel = async (id: number) => (await storage.orders.cancel(id, preconditionOf(exchange))) || undefined;
+  await findById(exchange.params.orderId, noOrder, cancel);
+  return { status: 204 };
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
-import { listCategories } from './categories.ts';
+import { LIST_CATEGORIES } from './categories.ts';
 import { nextPage, pageAnswer, placeAnswer, readLimit, readPage, readPlace } from './paging.ts';
 
 const query = (text: string) => new URLSearchParams(text);
@@ -77,7 +77,7 @@ test('categories after a cursor are a page of a thousand, unless a limit is sent
     return { body: [], moreAfter: undefined };
   };
   for (const query of ['cursor=after_1', 'cursor=after_1&limit=7', 'limit=1000'])
-    listCategories.handle({ categories: { page } } as never, asked('/v1/categories', query));
+    LIST_CATEGORIES.handle({ categories: { page } } as never, asked('/v1/categories', query));
   assert.deepEqual(pages, [
     { limit: 1_000, after: 1 },
     { limit: 7, after: 1 },

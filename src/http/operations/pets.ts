@@ -1,4 +1,5 @@
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
+import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import {
   changedAnswer,
   changedOf,
@@ -8,7 +9,7 @@ import {
   onceIdOf,
   preconditionOf,
 } from './conditional.ts';
-import { operation, type Parameter } from './operation.ts';
+import { type Catalog, operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, notFound, readIdParameter, readIdsParameter } from './query.ts';
 
@@ -35,7 +36,7 @@ const FILTERS: readonly Parameter[] = [
 
 export const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
 
-export const listPets = operation('listPets', `GET ${PATH}`, {
+export const LIST_PETS = operation('listPets', `GET ${PATH}`, {
   tag: 'pets',
   summary: 'List pets',
   description:
@@ -44,32 +45,36 @@ export const listPets = operation('listPets', `GET ${PATH}`, {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Pet, 'The pets', EXAMPLE),
   conditional: true,
-  async handle({ storage }, exchange) {
-    const { query } = exchange;
-    const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
-    const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
-    const status = choiceIn(query, 'status', PET_STATUSES);
-    const categoryId = readIdParameter(query, 'categoryId');
-    const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
-    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
-  },
+  handle: listPets,
 });
 
-export const createPet = operation('createPet', `POST ${PATH}`, {
+async function listPets({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const { query } = exchange;
+  const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
+  const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
+  const status = choiceIn(query, 'status', PET_STATUSES);
+  const categoryId = readIdParameter(query, 'categoryId');
+  const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
+  return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
+}
+
+export const CREATE_PET = operation('createPet', `POST ${PATH}`, {
   tag: 'pets',
   summary: 'Create a pet',
   description: 'Stores a pet of an existing category. Its stock is 1, or 0 if it is created as sold.',
   permission: 'pets:write',
   body: { schema: NewPet, example: { name: 'Rex', categoryId: 1 } },
   success: createdOf(Pet, EXAMPLE, { description: 'The created pet', location: 'The address of the created pet' }),
-  async handle({ storage }, exchange) {
-    const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
-    return createdAnswer(BY_ID, created);
-  },
+  handle: createPet,
 });
 
+async function createPet({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
+  const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
+  return createdAnswer(BY_ID, created);
+}
+
 /** GET /pets/{petId} [published: deprecated, with a sunset date]. */
-export const getPet = operation('getPet', `GET ${PATH}/{petId}`, {
+export const GET_PET = operation('getPet', `GET ${PATH}/{petId}`, {
   tag: 'pets',
   summary: 'Get a pet',
   description: 'One pet by its id. After the sunset the response is 410.',
@@ -79,13 +84,15 @@ export const getPet = operation('getPet', `GET ${PATH}/{petId}`, {
   success: { status: 200, description: 'The pet', schema: Pet, example: EXAMPLE },
   conditional: true,
   errors: ['not_found', 'gone'],
-  async handle({ storage }, exchange) {
-    const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
-    return currentAnswer(exchange, JSON.stringify(pet));
-  },
+  handle: getPet,
 });
 
-export const updatePet = operation('updatePet', `PATCH ${PATH}/{petId}`, {
+async function getPet({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
+  return currentAnswer(exchange, JSON.stringify(pet));
+}
+
+export const UPDATE_PET = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   tag: 'pets',
   summary: 'Update a pet',
   description:
@@ -96,9 +103,11 @@ export const updatePet = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   body: { schema: PetUpdate, example: { name: 'Max' } },
   success: changedOf(Pet, 'The updated pet', { ...EXAMPLE, name: 'Max' }),
   errors: ['not_found', 'precondition_failed'],
-  async handle({ storage }, exchange) {
-    const update = petUpdate(exchange.body);
-    const change = (id: number) => storage.pets.update(id, update, preconditionOf(exchange));
-    return changedAnswer(await findById(exchange.params.petId, noPet, change));
-  },
+  handle: updatePet,
 });
+
+async function updatePet({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+  const update = petUpdate(exchange.body);
+  const change = (id: number) => storage.pets.update(id, update, preconditionOf(exchange));
+  return changedAnswer(await findById(exchange.params.petId, noPet, change));
+}

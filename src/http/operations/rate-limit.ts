@@ -1,6 +1,7 @@
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { objectOf } from '../../catalog/validate.ts';
-import { operation } from './operation.ts';
+import type { AdmittedExchange, Answer } from '../transport/exchange.ts';
+import { type Catalog, operation } from './operation.ts';
 
 const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
 
@@ -31,7 +32,7 @@ const RateLimit = objectOf('RateLimit', 'The state of the limits of a key', {
   },
 });
 
-export const getRateLimit = operation('getRateLimit', 'GET /rate_limit', {
+export const GET_RATE_LIMIT = operation('getRateLimit', 'GET /rate_limit', {
   tag: 'limits',
   summary: 'Get the state of the limits',
   description:
@@ -49,8 +50,10 @@ export const getRateLimit = operation('getRateLimit', 'GET /rate_limit', {
       ban: null,
     },
   },
-  handle(_catalog, { key, decision }) {
-    const { minute, day, ban = null } = decision;
-    return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };
-  },
+  handle: getRateLimit,
 });
+
+function getRateLimit(_catalog: Catalog, { key, decision }: AdmittedExchange): Answer {
+  const { minute, day, ban = null } = decision;
+  return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };
+}

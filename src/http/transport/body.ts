@@ -105,12 +105,6 @@ export class Body {
   }
 }
 
-/** True if a request announces a body, even an empty one in chunks. */
-export function announcesBody({ headers }: IncomingMessage): boolean {
-  const { 'content-length': length, 'transfer-encoding': coding } = headers;
-  return (length !== undefined && length !== '0') || coding !== undefined;
-}
-
 /** The 413 for a body beyond its bound. */
 export function tooLarge(bytesMax: number): CatalogError {
   return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);

@@ -8,7 +8,7 @@ import { recordedEvents } from '../../../test/kit/service.ts';
 import { type ApiKey, newApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Decision } from '../../limits/limiter.ts';
-import { limitHeaders } from '../app.ts';
+import { limitHeaders } from '../limit-headers.ts';
 import { type Answer, type Exchange, requestIds } from './exchange.ts';
 import { openListener } from './listener.ts';
 
@@ -130,13 +130,13 @@ test('with a key an answer has its limits, as the limiter restates them, by plan
     nowMs += 250;
     exchange.key = KEY;
     exchange.route = '/v1/x';
-    exchange.decide(counted, {
+    const admitted = exchange.admit(counted, {
       current: (key, before) => {
         asked.push([key, before]);
         return { ...before, remaining: 6, now: 1_020 };
       },
     });
-    assert.equal(exchange.decision, counted);
+    assert.deepEqual([admitted.key, admitted.decision], [KEY, counted]);
     return OK;
   });
   const limits = async () => {
@@ -278,25 +278,6 @@ test('of two answers to a request the first is sent, and told', async () => {
   assert.deepEqual([(await at.ask('GET /')).body, at.events.answered.length], ['first', 1]);
   assert.equal(at.exchanges[0]?.status, 202);
   assert.equal((await at.ask('GET /')).body, 'first', 'the connection stays as it is');
-});
-
-test('before the gates a request has neither a key nor a decision', async () => {
-  const thrown: string[] = [];
-  await using at = await answering((exchange) => {
-    assert.equal(exchange.keyId, undefined);
-    for (const read of [() => exchange.key, () => exchange.decision]) {
-      try {
-        read();
-      } catch (error) {
-        thrown.push((error as Error).message);
-      }
-    }
-    exchange.key = KEY;
-    assert.deepEqual([exchange.keyId, exchange.route], [KEY.id, 'unmatched']);
-    return OK;
-  });
-  assert.equal((await at.ask('GET /')).status, 200);
-  assert.deepEqual(thrown, ['The request is not authenticated', 'The request has not been counted']);
 });
 
 test('a request is read when its body is, or when it has none', async () => {

@@ -5,7 +5,7 @@ import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { announcesBody, Body, tooLarge } from './body.ts';
+import { Body, tooLarge } from './body.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
@@ -86,6 +86,9 @@ export class Exchange {
   /** The status of the answer; undefined until it is written. */
   status: number | undefined;
   traceId: string | undefined;
+  /** The caller's key, once it is authenticated, and what the limiter decided; see `AdmittedExchange`. */
+  key: ApiKey | undefined;
+  decision: Decision | undefined;
   /** Headers sent with every answer to this request, also an error; flat. */
   ownHeaders: readonly string[] = NO_HEADERS;
 
@@ -95,8 +98,6 @@ export class Exchange {
   readonly #body: Body | undefined;
   /** True if the client waits for `100 Continue` before it sends the body. */
   #awaitsContinue = false;
-  #key: ApiKey | undefined;
-  #decision: Decision | undefined;
   #limiter: Pick<Limiter, 'current'> | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
@@ -104,40 +105,27 @@ export class Exchange {
     this.#response = response;
     this.#options = options;
     this.isLast = !response.shouldKeepAlive || asksForUpgrade(request);
-    this.#body = announcesBody(request) ? new Body(request) : undefined;
+    this.#body = this.hasBody ? new Body(request) : undefined;
     const sentId = request.headers['x-request-id'];
     this.requestId = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : options.newRequestId();
   }
 
-  /** The caller's key, set by authentication. Throws before that. */
-  get key(): ApiKey {
-    if (!this.#key) throw new Error('The request is not authenticated');
-    return this.#key;
-  }
-
-  set key(key: ApiKey) {
-    this.#key = key;
-  }
-
-  get keyId(): string | undefined {
-    return this.#key?.id;
-  }
-
-  /** The limiter's decision, set by the rate-limit gate. Throws before that. */
-  get decision(): Decision {
-    if (!this.#decision) throw new Error('The request has not been counted');
-    return this.#decision;
-  }
-
-  /** Notes what the limiter said, and the limiter, which is asked again when the answer goes out. */
-  decide(decision: Decision, limiter: Pick<Limiter, 'current'>): void {
-    this.#decision = decision;
+  /** Notes what the limiter said of the key, and the limiter, which is asked again when the answer goes out. */
+  admit(decision: Decision, limiter: Pick<Limiter, 'current'>): AdmittedExchange {
+    this.decision = decision;
     this.#limiter = limiter;
+    return this as AdmittedExchange;
   }
 
   /** The decision as it is at the second of the answer, which may be far from that of the request. */
   get presentDecision(): Decision | undefined {
-    return this.#decision && this.#limiter?.current(this.key, this.#decision);
+    return this.key && this.decision && this.#limiter?.current(this.key, this.decision);
+  }
+
+  /** True if the request announces a body, even an empty one in chunks. */
+  get hasBody(): boolean {
+    const { 'content-length': length = '0', 'transfer-encoding': coding } = this.request.headers;
+    return length !== '0' || coding !== undefined;
   }
 
   /** True if the request was read to its end; without a body that is the end of its head. */
@@ -204,14 +192,14 @@ export class Exchange {
       listener,
       api: this.isUnderV1 ? 'true' : 'false',
       requestId: this.requestId,
-      keyId: this.keyId,
-      plan: this.#key?.plan,
+      keyId: this.key?.id,
+      plan: this.key?.plan,
       method: this.request.method ?? '',
       route: this.route,
       status,
       code: answer.code,
       cause: answer.cause,
-      windows: this.#decision,
+      windows: this.decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
     });
@@ -261,6 +249,12 @@ export class Exchange {
     const timer = setTimeout(cutOff, SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
     response.once('close', () => clearTimeout(timer));
   }
+}
+
+/** A request whose key is known and that was counted, as handlers of the API get it. */
+export interface AdmittedExchange extends Exchange {
+  readonly key: ApiKey;
+  readonly decision: Decision;
 }
 
 /** Upgrades are not supported, and Node's parser loses what follows such a request in the same packet. */

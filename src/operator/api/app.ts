@@ -1,8 +1,8 @@
 import { hashSecret } from '../../catalog/api-key.ts';
 import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/access.ts';
-import { createApi } from '../../http/app.ts';
 import { bearerToken, usesBearer } from '../../http/authenticate.ts';
 import { refusal } from '../../http/errors.ts';
+import { createApi } from '../../http/gates.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
 import { listAudit } from './audit.ts';
@@ -47,7 +47,7 @@ export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange)
     }
     const { unix: now } = time.now();
     const by = { actor: token.name, via: 'api' } as const;
-    return operate(find(exchange), { storage, recent, flushUsage, token, secret, environment, now, by });
+    return operate(exchange, find(exchange), { storage, recent, flushUsage, token, secret, environment, now, by });
   };
 }
 

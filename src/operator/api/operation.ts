@@ -2,6 +2,7 @@ import type { OperatorToken, Role } from '../../catalog/operator/access.ts';
 import type { ChangeContext } from '../../catalog/operator/changes.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { type Operation, operation } from '../../http/operations/operation.ts';
+import type { Exchange } from '../../http/transport/exchange.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 
 /** A request with a token whose role suffices. */
@@ -16,10 +17,10 @@ export interface ApiContext extends ChangeContext {
 }
 
 /** One operation of the operator API; its permission is the least role of the token. */
-export type ApiOperation = Operation<ApiContext, Role>;
+export type ApiOperation = Operation<ApiContext, Role, Exchange>;
 
 /** Makes an operation of the operator API. */
-export const apiOperation = operation<ApiContext, Role>;
+export const apiOperation = operation<ApiContext, Role, Exchange>;
 
 /** Where the operator API is served, on the operator listener alone. */
 export const API_BASE = '/api/v1';

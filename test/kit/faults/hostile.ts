@@ -74,7 +74,12 @@ export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> 
  * Times a good key alone, and then beside callers that take all that they can get, some with a business key, without
  * bans. The service has the heap that Node.js takes in a container of 512 MiB.
  */
-export async function soakBesideHostile({ seconds, postgresUrl, isProxied, ...attack }: AttackOptions): Promise<HostileFigures> {
+export async function soakBesideHostile({
+  seconds,
+  postgresUrl,
+  isProxied,
+  ...attack
+}: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
   const database: Record<string, string> = postgresUrl ? { DATABASE_URL: postgresUrl } : {};
   const good = await issueKey(folder.path, database);

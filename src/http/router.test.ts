@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createApi } from './app.ts';
+import { createApi } from './gates.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
@@ -84,7 +84,7 @@ test('a path that is not there is told the one that it most probably means', () 
     const exchange = { path: `/v1${path}`, request: { url: path, headers: {} }, params: {} } as unknown as Exchange;
     const { find, operate } = apiOf(OPERATIONS);
     const advice = near ? `did you mean /v1${near}?` : '/openapi.json lists the paths';
-    const { body } = operate(find(exchange), undefined as never) as Answer;
+    const { body } = operate(exchange as never, find(exchange), undefined as never) as Answer;
     assert.ok(String(body).includes(`There is nothing at this address; ${advice}"`), path);
   }
 });
@@ -96,7 +96,7 @@ test('an unknown path of thousands of segments is answered within 50 ms', async 
   let leastMs = Number.POSITIVE_INFINITY;
   for (let tries = 0; tries < 5; tries += 1) {
     const before = process.cpuUsage();
-    assert.equal((await api.operate(api.find(exchange), {} as never)).status, 404);
+    assert.equal((await api.operate(exchange as never, api.find(exchange), {} as never)).status, 404);
     const { user, system } = process.cpuUsage(before);
     leastMs = Math.min(leastMs, (user + system) / 1_000);
   }

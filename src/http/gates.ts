@@ -1,18 +1,16 @@
-import findMyWay from 'find-my-way';
 import type { Scope } from '../catalog/api-key.ts';
-import { nearest } from '../catalog/nearest-name.ts';
 import type { Decision, Limiter } from '../limits/limiter.ts';
-import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { corsFor } from './cors.ts';
 import { busy, errorAnswer, methodNotAllowed, overLimit, refusal } from './errors.ts';
 import { deprecationHeaders, endedAtSunset } from './operations/deprecation.ts';
-import type { Catalog, Described, Operation } from './operations/operation.ts';
+import type { Catalog, Operation } from './operations/operation.ts';
 import { checkQuery } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
-import type { Answer, Exchange, Serve } from './transport/exchange.ts';
-import { hasFragment, readHead, readJson, URL_CHARACTERS_MAX } from './transport/request.ts';
+import { createRouter, nearestPath, type Route } from './router.ts';
+import type { AdmittedExchange, Answer, Exchange, Serve } from './transport/exchange.ts';
+import { readHead, readJson } from './transport/request.ts';
 
 /** Writes of one key at once, those whose bodies are being read included. */
 const WRITES_MAX = 512;
@@ -30,7 +28,7 @@ export interface AppOptions {
   readonly prefix: string;
 }
 
-type PublicCall = Call<Catalog, Scope | 'any'>;
+type PublicCall = Call<Catalog, Scope | 'any', AdmittedExchange>;
 type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 
 /** Creates the request handler: the gates in a fixed order, then the operation. */
@@ -77,20 +75,21 @@ export function createApp(options: AppOptions): Serve {
   }
 
   function decide(decision: Decision, call: PublicCall): Answer | Promise<Answer> {
-    const { exchange, operation } = call;
-    exchange.decide(decision, limiter);
+    const { operation } = call;
+    const exchange = call.exchange.admit(decision, limiter);
     if (decision.refusal && !operation?.free) return overLimit(decision, limiter.current(exchange.key, decision).now);
-    return operation === undefined || operation.method === 'GET' ? api.operate(call, catalog) : write(call);
+    const isRead = operation === undefined || operation.method === 'GET';
+    return isRead ? api.operate(exchange, call, catalog) : write(exchange, call);
   }
 
-  async function write(call: PublicCall): Promise<Answer> {
-    const { id } = call.exchange.key;
+  async function write(exchange: AdmittedExchange, call: PublicCall): Promise<Answer> {
+    const { id } = exchange.key;
     const inFlight = writesOfKey.get(id) ?? 0;
     if (inFlight === WRITES_MAX)
       return busy(`The key has ${WRITES_MAX} writes in flight; retry when some are answered`);
     writesOfKey.set(id, inFlight + 1);
     try {
-      return await api.operate(call, catalog);
+      return await api.operate(exchange, call, catalog);
     } finally {
       const left = (writesOfKey.get(id) ?? 1) - 1;
       if (left === 0) writesOfKey.delete(id);
@@ -122,40 +121,6 @@ async function onceKnown<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall):
 
 function isUnderV1(path: string): boolean {
   return path.startsWith('/v1/') || path === '/v1' || /^\/v1%2f/i.test(path);
-}
-
-/** Appends the published limit headers and, for a valid key, those of the IETF draft, to the answers of a listener. */
-export function limitHeaders(time: Time): (headers: string[], exchange: Exchange) => void {
-  return (headers, { presentDecision }) => {
-    if (!presentDecision) {
-      // Without a valid key there is no quota, and nothing is revealed about the key that was sent.
-      headers.push('X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${time.now().unix}`);
-      return;
-    }
-    const { limit, remaining, reset, minute, day, now } = presentDecision;
-    headers.push(
-      'X-RateLimit-Limit',
-      `${limit}`,
-      'X-RateLimit-Remaining',
-      `${remaining}`,
-      'X-RateLimit-Reset',
-      `${reset}`,
-      'RateLimit-Policy',
-      policyOf(minute.limit, day.limit),
-      'RateLimit',
-      `"minute";r=${minute.remaining};t=${minute.reset - now}, "day";r=${day.remaining};t=${day.reset - now}`,
-    );
-  };
-}
-
-/** The last policy, cached because most requests in a row are on the same plan. */
-let lastPolicy = { minute: Number.NaN, day: Number.NaN, text: '' };
-
-function policyOf(minute: number, day: number): string {
-  if (lastPolicy.minute !== minute || lastPolicy.day !== day) {
-    lastPolicy = { minute, day, text: `"minute";q=${minute};w=60, "day";q=${day};w=86400` };
-  }
-  return lastPolicy.text;
 }
 
 /** Ends every exchange with one answer, also when a step throws. Synchronous unless a step returns a promise. */
@@ -192,37 +157,44 @@ function concludeFailed(exchange: Exchange, events: Events, error: unknown): voi
 }
 
 /** A request to an API, with its route and operation; both are undefined if nothing is at its address. */
-export interface Call<Context, Permission extends string> {
+interface Call<Context, Permission extends string, Request extends Exchange> {
   readonly exchange: Exchange;
-  readonly route: Route<Operation<Context, Permission>> | undefined;
-  readonly operation: Operation<Context, Permission> | undefined;
+  readonly route: Route<Operation<Context, Permission, Request>> | undefined;
+  readonly operation: Operation<Context, Permission, Request> | undefined;
 }
 
-interface ApiOptions<Context, Permission extends string> {
+interface ApiOptions<Context, Permission extends string, Request extends Exchange> {
   /** The path before that of each operation. */
   readonly base: string;
-  readonly operations: readonly Operation<Context, Permission>[];
+  readonly operations: readonly Operation<Context, Permission, Request>[];
   /** The 403 for a caller who lacks the permission. */
-  forbid(permission: Permission, exchange: Exchange, context: Context): Answer | undefined;
+  forbid(permission: Permission, exchange: Request, context: Context): Answer | undefined;
 }
 
 /** Creates the gates of both APIs once the caller is known: address, method, permission, query, body. */
-export function createApi<Context, Permission extends string>(options: ApiOptions<Context, Permission>) {
+export function createApi<Context, Permission extends string, Request extends Exchange>(
+  options: ApiOptions<Context, Permission, Request>,
+) {
   const { base, operations, forbid } = options;
   const findRoute = createRouter(operations, base);
   return {
-    find(exchange: Exchange): Call<Context, Permission> {
+    find(exchange: Exchange): Call<Context, Permission, Request> {
       const route = findRoute(exchange);
       const { method = '' } = exchange.request;
       // HEAD runs the GET operation; Node drops the body.
       return { exchange, route, operation: route?.operations[method === 'HEAD' ? 'GET' : method] };
     },
-    operate({ exchange, route, operation }: Call<Context, Permission>, context: Context): Answer | Promise<Answer> {
+    /** `exchange` is that of the call, once its caller is known. */
+    operate(
+      exchange: Request,
+      { route, operation }: Call<Context, Permission, Request>,
+      context: Context,
+    ): Answer | Promise<Answer> {
       if (!operation) return withoutOperation(exchange, route);
       const forbidden = forbid(operation.permission, exchange, context);
       if (forbidden) return forbidden;
       if (exchange.query.size > 0) checkQuery(operation, exchange.query);
-      if (!operation.body || (operation.body.isOptional && isWithoutBody(exchange))) {
+      if (!operation.body || (operation.body.isOptional && !exchange.hasBody)) {
         if (exchange.failure) throw exchange.failure;
         return operation.handle(context, exchange);
       }
@@ -242,73 +214,4 @@ export function createApi<Context, Permission extends string>(options: ApiOption
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
     return methodNotAllowed(method, route.allow);
   }
-}
-
-function isWithoutBody({ request: { headers } }: Exchange): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
-  return length === '0' && coding === undefined;
-}
-
-/** A path of an API with its operations by method. */
-interface Route<O = unknown> {
-  readonly template: string;
-  readonly operations: Readonly<Record<string, O | undefined>>;
-  readonly allow: string;
-}
-
-type Routed = Pick<Described, 'method' | 'path'>;
-
-/** Bounds the work on a path of thousands of segments; no operation has more than three. */
-const SEGMENTS_MAX = 8;
-
-/** The path that one below the base most probably means, such as `/store/orders/7` for `/orders/7`. */
-function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
-  const paths = operations.map((operation) => operation.path);
-  const lists = paths.filter((each) => !each.includes('{'));
-  const collections = new Map(lists.map((each) => [each.replace(/^.*\//, ''), each]));
-  const segments = path.split('/', SEGMENTS_MAX);
-  const names = segments.map((segment) => nearest(segment, [...collections.keys()]));
-  const at = names.findLastIndex((name) => name !== undefined);
-  const near = collections.get(names[at] ?? '');
-  const id = /^\d+$/.exec(segments[at + 1] ?? '');
-  return id && paths.some((each) => each.startsWith(`${near}/{`)) ? `${near}/${id}` : near;
-}
-
-/** Creates a router for paths below a base. A path is one route for all methods, which distinguishes 405 from 404. */
-function createRouter<O extends Routed>(
-  operations: readonly O[],
-  base: string,
-): (exchange: Exchange) => Route<O> | undefined {
-  const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
-  /** Fast path: paths without parameters, which most requests name, need no search. */
-  const fixedRoutes = new Map<string, Route<O>>();
-  for (const path of new Set(operations.map((operation) => operation.path))) {
-    const here = operations.filter((operation) => operation.path === path);
-    const methods = new Set([
-      'OPTIONS',
-      ...here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
-    ]);
-    const route: Route<O> = {
-      template: `${base}${path}`,
-      operations: Object.fromEntries(here.map((operation) => [operation.method, operation])),
-      allow: [...methods].sort().join(', '),
-    };
-    if (!path.includes('{')) fixedRoutes.set(route.template, route);
-    router.on('GET', route.template.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, route);
-  }
-  return (exchange) => {
-    if (hasFragment(exchange)) return undefined;
-    const fixed = fixedRoutes.get(exchange.path);
-    if (fixed) {
-      exchange.route = fixed.template;
-      return fixed;
-    }
-    const found = router.find('GET', exchange.path);
-    // No id is empty, and PostgreSQL rejects NUL in text.
-    if (!found || Object.values(found.params).some((id) => !id || id.includes('\0'))) return undefined;
-    const route: Route<O> = found.store;
-    exchange.params = found.params;
-    exchange.route = route.template;
-    return route;
-  };
 }
