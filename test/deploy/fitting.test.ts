@@ -53,26 +53,6 @@ test('the container runs without rights, stops as the service does, and is probe
   assert.match(of('HEALTHCHECK')[0]?.text ?? '', new RegExp(`OPERATOR_PORT:-${SETTINGS.OPERATOR_PORT.default}}`));
 });
 
-test('a proxy waits as long as the service does, and retries only what was certainly not executed', () => {
-  const head = [seconds(SITE, 'client_header_timeout'), seconds(CADDY, 'read_header')];
-  const body = [seconds(SITE, 'client_body_timeout'), seconds(SITE, 'proxy_send_timeout'), seconds(CADDY, 'read_body')];
-  const answer = [seconds(SITE, 'proxy_read_timeout'), seconds(CADDY, 'response_header_timeout')];
-  // The service gives a request 29 s, and checks each half second.
-  assert.deepEqual(
-    [head, body, answer],
-    [
-      [10, 10],
-      [30, 30, 30],
-      [35, 35],
-    ],
-  );
-  assert.deepEqual(directive(SITE, 'proxy_next_upstream').split(' '), ['error', 'timeout']);
-  assert.equal(directive(SITE, 'proxy_next_upstream_tries'), '2');
-  assert.equal(directive(SITE, 'proxy_request_buffering'), 'off', 'the service refuses a body before it is complete');
-  assert.equal(directive(SITE, 'limit_conn'), 'pet_catalog_address 100');
-  assert.equal(directive(SITE, 'ssl_protocols'), 'TLSv1.2 TLSv1.3');
-});
-
 test('what the proxies say themselves has codes, statuses and bounds of the service', () => {
   const own = /'(\{"code":.*\})'|`(\{"code":.*\})`/g;
   const errors = [SITE, CADDY].flatMap((file) =>
@@ -89,84 +69,6 @@ test('what the proxies say themselves has codes, statuses and bounds of the serv
     assert.equal(JSON.parse(error).status, Number(status));
   const security = [...text(SITE).matchAll(/Strict-Transport-Security "([^"]*)" always;/g)].map(([, value]) => value);
   assert.deepEqual(security, ['max-age=31536000', 'max-age=31536000'], 'of answers, and of errors of its own');
-});
-
-test('a rolling update and a drain leave two of three pods, whose labels every manifest means', () => {
-  const { spec, metadata } = yaml('kubernetes/deployment.yaml');
-  const budget = yaml('kubernetes/poddisruptionbudget.yaml').spec;
-  const policy = yaml('kubernetes/networkpolicy.yaml').spec;
-  const { labels, annotations } = spec.template.metadata;
-  for (const selector of [
-    spec.selector.matchLabels,
-    budget.selector.matchLabels,
-    policy.podSelector.matchLabels,
-    yaml('kubernetes/service.yaml').spec.selector,
-    ...spec.template.spec.topologySpreadConstraints.map(
-      (each: { labelSelector: { matchLabels: object } }) => each.labelSelector.matchLabels,
-    ),
-  ])
-    assert.deepEqual(selector, labels);
-  assert.deepEqual(metadata.labels, labels);
-  assert.deepEqual([spec.replicas, spec.strategy.rollingUpdate], [3, { maxSurge: 1, maxUnavailable: 0 }]);
-  assert.deepEqual([budget.maxUnavailable, budget.unhealthyPodEvictionPolicy], [1, 'AlwaysAllow']);
-  const [{ ports, resources }] = spec.template.spec.containers;
-  const portNamed = (wanted: string) =>
-    ports.find(({ name }: { name: string }) => name === wanted)?.containerPort as number;
-  assert.equal(annotations['prometheus.io/port'], `${portNamed('operator')}`);
-  assert.deepEqual(resources, { requests: { cpu: '250m', memory: '192Mi' }, limits: { memory: '512Mi' } });
-  const migration = yaml('kubernetes/migrate.yaml').spec;
-  const [{ args }] = migration.template.spec.containers;
-  const { fsGroup: _, ...rights } = spec.template.spec.securityContext;
-  assert.deepEqual(migration.template.spec.securityContext, rights, 'the rights of the service');
-  assert.deepEqual([args, migration.backoffLimit, migration.template.spec.restartPolicy], [['migrate'], 2, 'Never']);
-  const { runAsUser, runAsGroup, fsGroup } = spec.template.spec.securityContext;
-  assert.deepEqual([runAsUser, runAsGroup, fsGroup], [1_000, 1_000, 1_000]);
-  const open = (rules: { ports: { port: unknown }[] }[]) => rules.map((rule) => rule.ports.map(({ port }) => port));
-  assert.deepEqual(open(policy.ingress), [['http'], ['operator']]);
-  assert.deepEqual(
-    open(policy.egress),
-    [
-      [53, 53],
-      [5_432, 6_379, 4_317, 4_318],
-    ],
-    'names, PostgreSQL, Redis and OTLP',
-  );
-  assert.deepEqual(yaml('kubernetes/service.yaml').spec.ports, [{ name: 'http', port: 80, targetPort: 'http' }]);
-});
-
-test('an alert pages or waits for the morning, beyond its bound, as soon as the runbook promises', () => {
-  const { groups } = yaml('prometheus/alerts.yaml');
-  const rules = groups[0].rules as { alert: string; expr: string; for?: string; labels: { severity: string } }[];
-  const scraped = parseDuration(yaml('prometheus/prometheus.yaml').scrape_configs[0].scrape_interval) ?? 0;
-  const windows = rules.flatMap(({ expr }) =>
-    [...expr.matchAll(/\[(\w+)\]/g)].map(([, length = '']) => parseDuration(length)),
-  );
-  assert.equal(Math.min(...windows.map((window) => window ?? 0)), 4 * scraped, 'a rate misses a scrape or two');
-  const numbers = (expr: string) => expr.match(/\[\w+\]|[<>] \d[\d.]*(?: [*^] \d+)*/g)?.join(' ');
-  assert.deepEqual(
-    Object.fromEntries(
-      rules.map((rule) => [rule.alert, `${rule.labels.severity} ${rule.for ?? 'at once'} ${numbers(rule.expr)}`]),
-    ),
-    {
-      PetCatalogDown: 'page 1m [1d] [1d]',
-      PetCatalogErrors: 'page 2m [1m] [1m] > 0.01',
-      PetCatalogSlow: 'ticket 5m [2m] > 0.5',
-      PetCatalogStorageFailing: 'page 1m > 0',
-      PetCatalogWritesWaiting: 'page 1m > 5000',
-      PetCatalogCountsNotSaved: 'ticket 2m [1m] > 0',
-      PetCatalogRedisDown: 'ticket 2m > 0',
-      PetCatalogRedisLate: 'ticket at once [2m] > 3',
-      PetCatalogGuessing: 'ticket 5m [1m] > 10',
-      PetCatalogBans: 'ticket at once [2m] > 0',
-      PetCatalogBusy: 'ticket 2m > 0.2',
-      PetCatalogConnections: 'ticket 2m > 0.8',
-      PetCatalogBackupOld: 'ticket 10m > 2 > 0',
-      PetCatalogRestarting: 'ticket at once [5m] > 2',
-      PetCatalogNearlyFull: 'ticket 5m > 0.9 > 0.9',
-      PetCatalogDiskLow: 'ticket 5m < 1024 ^ 3',
-      PetCatalogLogLarge: 'ticket 10m > 256 * 1024 ^ 2',
-    },
-  );
 });
 
 test('a panel of the dashboard has the quantile that its words promise', () => {
