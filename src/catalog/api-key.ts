@@ -5,7 +5,6 @@ import type { Time } from '../stdx/time.ts';
 import type { Operator } from './audit.ts';
 import type { Ban, RunningBan } from './ban.ts';
 import { CatalogError, invalid } from './error.ts';
-import type { Once, OnceId } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 import type { Precondition } from './resource.ts';
 import { quote } from './validate.ts';
@@ -126,7 +125,7 @@ export function keyRevoked(id: string): CatalogError {
 }
 
 /** The scopes with these names, in their usual order, each once. Throws `validation_failed`. */
-export function scopesNamed(names: readonly string[]): Scope[] {
+function scopesNamed(names: readonly string[]): Scope[] {
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
   if (unknown !== undefined || names.length === 0) {
     const problem = unknown === undefined ? 'A key needs at least one scope' : `There is no scope ${quote(unknown)}`;
@@ -135,10 +134,12 @@ export function scopesNamed(names: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => names.includes(scope));
 }
 
-/** Throws `validation_failed` unless a key or a token may have the name. */
-export function checkName(name: string, kind: 'key' | 'token'): void {
+/** Throws `validation_failed` unless a key, a token or an operator may have the name. */
+export function checkName(name: string, kind: 'key' | 'token' | 'operator'): void {
   if (name.trim() && [...name].length <= NAME_CHARACTERS_MAX && !/[\p{Cc}\p{Cs}]/u.test(name)) return;
-  throw invalid(`The name of a ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`);
+  throw invalid(
+    `The name of ${kind === 'operator' ? 'an' : 'a'} ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`,
+  );
 }
 
 /** Throws `validation_failed` unless a key may have the owner. */
@@ -235,12 +236,6 @@ function checksum(text: string): string {
 }
 
 export interface KeyStorage {
-  /**
-   * Does work on keys once: a repeat with the same id gets its outcome, as JSON keeps it. What `work` does with the
-   * storage that it gets is stored whole with the outcome, or not at all. Throws `idempotency_key_reused`, or what
-   * `work` throws.
-   */
-  once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>>;
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
@@ -251,8 +246,10 @@ export interface KeyStorage {
   endGraces(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** A range of the filtered and sorted keys, and the count of all that the filter selects. */
-  search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
+  /** The number of keys that a filter selects. */
+  count(filter: KeyFilter): Promise<number>;
+  /** A range of the keys that a filter selects, in an order. */
+  sorted(query: SortedKeys): Promise<ApiKey[]>;
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
   /**
@@ -306,26 +303,29 @@ export interface KeyFilter {
   readonly plan?: PlanName | undefined;
   readonly state?: KeyState | undefined;
   readonly expiresBefore?: number | undefined;
-  readonly expiresAfter?: number | undefined;
+  /** At least this many percent of the day's limit were used today. */
+  readonly near?: number | undefined;
+  /** Not used for so many seconds, or never. */
+  readonly unused?: number | undefined;
+  /** The moment of the states. */
+  readonly now: number;
 }
 
 export interface KeyQuery extends KeyFilter {
-  /** The moment of the states. */
-  readonly now: number;
   /** Only keys after this one in the order. */
   readonly behind?: KeyPosition | undefined;
   readonly limit: number;
 }
 
-/** Sort orders of keys; keys without a last use, or without an expiry, come last. */
-export const KEY_SORTS = ['newest', 'oldest', 'name', 'last-used', 'expiry'] as const;
+/**
+ * Sort orders of keys; those without a last use, or without an expiry, come last. `unused` has those that were never
+ * used first, then the longest unused; `use` the greatest share of the day's limit used today.
+ */
+export const KEY_SORTS = ['newest', 'oldest', 'name', 'last-used', 'unused', 'use', 'expiry'] as const;
 export type KeySort = (typeof KEY_SORTS)[number];
 
-export interface KeySearch extends KeyFilter {
-  /** The moment of the states; default: now. */
-  readonly now?: number;
-  /** Default: newest first. */
-  readonly sort?: KeySort;
+export interface SortedKeys extends KeyFilter {
+  readonly sort: KeySort;
   readonly offset: number;
   readonly limit: number;
 }

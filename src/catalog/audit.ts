@@ -5,6 +5,8 @@
 export interface Operator {
   readonly actor: string;
   readonly via: 'cli' | 'console' | 'api' | 'service';
+  /** The system's user, where the actor is a name that was given. */
+  readonly user?: string;
 }
 
 export const AUDIT_ACTIONS = [

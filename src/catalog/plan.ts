@@ -1,6 +1,3 @@
-import { invalid } from './error.ts';
-import { quote } from './validate.ts';
-
 /** The number of requests that a key may make in each window. */
 export interface Limits {
   readonly minute: number;
@@ -9,13 +6,6 @@ export interface Limits {
 
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
-
-/** The plan with this name. Throws `validation_failed`. */
-export function planNamed(text: string): PlanName {
-  const plan = PLAN_NAMES.find((name) => name === text);
-  if (plan) return plan;
-  throw invalid(`There is no plan ${quote(text)}; the plans are ${PLAN_NAMES.join(', ')}`);
-}
 
 /** The published plans (interface, "Request rate by plan"). Enterprise limits are agreed for each key. */
 export const PLANS: Readonly<Record<Exclude<PlanName, 'enterprise'>, Limits>> = {

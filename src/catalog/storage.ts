@@ -1,6 +1,7 @@
 import type { KeyStorage } from './api-key.ts';
 import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
+import type { Once, OnceId } from './idempotency.ts';
 import type { SessionStorage, TokenStorage } from './operator/access.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
@@ -25,6 +26,12 @@ export interface Storage extends AsyncDisposable {
   readonly audit: AuditStorage;
   readonly sessions: SessionStorage;
   readonly tokens: TokenStorage;
+  /**
+   * Does work on keys and tokens once: a repeat with the same id gets its outcome, as JSON keeps it. What `work` does
+   * with the storage that it gets is stored whole with the outcome, or not at all. Throws `idempotency_key_reused`, or
+   * what `work` throws.
+   */
+  once<T>(id: OnceId, work: (joined: Pick<Storage, 'keys' | 'tokens'>) => Promise<T>): Promise<Once<T>>;
   /**
    * Calls back on every later change of keys and the turned clock, and of categories not inserted here: at once for
    * changes made here, within a second for those of another process. A change of keys names them, unless more changed

@@ -12,9 +12,10 @@ type Bound = 'minLength' | 'maxLength' | 'minItems' | 'maxItems' | 'minimum' | '
 
 /** The part of JSON Schema that is read here, and not by ajv alone. */
 export interface Schema extends Readonly<Partial<Record<Bound, number>>> {
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly type?: string;
   readonly enum?: readonly string[];
+  readonly format?: string;
   readonly default?: unknown;
   readonly example?: unknown;
   readonly description?: string;

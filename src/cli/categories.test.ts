@@ -44,7 +44,7 @@ test('what is listed, renamed and deleted is printed as it is then, and that the
   ];
   assert.deepEqual(await categories('list', '--json'), [0, `${JSON.stringify(listed)}\n`, '']);
   const renamed = [0, '{"id":1,"name":"Hound","description":"Loyal"}\n', ''];
-  assert.deepEqual(await categories('rename', '1', 'Hound'), renamed);
+  assert.deepEqual(await categories('rename', '1', 'Hound', '--json'), renamed);
   assert.deepEqual(await categories('delete', '2'), [0, '', 'Deleted the category 2\n']);
   assert.deepEqual(await categories('import', 'two.csv', '--categories-max', '2'), [
     1,
@@ -116,9 +116,9 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
     ]);
   for (const id of ['0', '-1', '1.0', `${Number.MAX_SAFE_INTEGER + 1}`])
     assert.deepEqual(await categories('rename', '--', id, 'x'), [
-      2,
+      1,
       '',
-      `pet-catalog: The id is "${id}"; write a whole number`,
+      `pet-catalog: There is no category ${id}; the list of categories shows them all`,
     ]);
   assert.deepEqual(readdirSync(join(folder.path, 'data')), ['pet-catalog.db'], 'its log is folded in');
   const { stdout: audit } = await run(['audit'], { cwd: folder.path });

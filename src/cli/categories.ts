@@ -9,32 +9,24 @@ import {
   readCategories,
   writeCategories,
 } from '../catalog/category-file.ts';
-import { deleteCategory, renameCategory } from '../catalog/operator/changes.ts';
+import { ACTIONS } from '../operator/actions.ts';
+import { categories as categoryList } from '../operator/catalog/categories.ts';
+import { addAction, addList } from '../operator/doors/command.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
-import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';
-
-interface WithFormat {
-  readonly format?: string;
-}
 
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
   const categories = program.command('categories').description('List, import, export, rename and delete categories');
   const add = commandsOf(categories, invocation, { settings: USED_SETTINGS });
+  const json = commandsOf(categories, invocation, { settings: USED_SETTINGS, json: true });
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
-  add('list', 'List the categories', 'read', async ({ storage }) => {
-    const listed = await storage.categories.list();
-    const none = 'No categories yet; `pet-catalog categories import FILE`';
-    if (listed.length === 0) return { json: listed, text: '', note: none };
-    const rows = listed.map(({ id, name, description = '' }) => [`${id}`, name, description]);
-    return { json: listed, text: table(['ID', 'NAME', 'DESCRIPTION'], rows) };
-  }).option('--json', 'print JSON');
+  addList(json, categoryList);
 
   const importing = categories.command('import <file>');
   importing.description('Add the categories of a file, or of stdin (-): all of them, or none');
@@ -53,25 +45,13 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     },
   );
 
-  const exporting = add<WithFormat>(
-    'export',
-    'Print all categories as a file',
-    'read',
-    async ({ storage, options }) => {
-      const { format = 'json' } = options;
-      invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).replace(/\n$/, ''));
-    },
-  );
+  const exporting = add('export', 'Print all categories as a file', 'read', async ({ storage, options }) => {
+    const { format = 'json' } = options;
+    invocation.print(writeCategories(await storage.categories.list(), readFormat(`${format}`)).replace(/\n$/, ''));
+  });
   withFormat(exporting, 'json');
 
-  add('rename <id> <name>', 'Rename a category', 'change', async (context, id, name) => {
-    invocation.print(JSON.stringify(await renameCategory(context, readId(id), name)));
-  });
-
-  add('delete <id>', 'Delete a category that has no pets', 'change', async (context, id) => {
-    await deleteCategory(context, readId(id));
-    invocation.tell(`Deleted the category ${id}`);
-  });
+  for (const action of ACTIONS.filter(({ of }) => of.group === 'categories')) addAction(json, action);
 }
 
 /** Reads the categories of a file, or reports every bad record and throws. */
@@ -107,10 +87,4 @@ function readFormat(text: string): FileFormat {
   const format = FILE_FORMATS.find((name) => name === text);
   if (!format) throw new UsageError(`There is no format ${text}; the formats are ${FILE_FORMATS.join(', ')}`);
   return format;
-}
-
-function readId(text: string): number {
-  const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
-  if (!Number.isSafeInteger(id) || id < 1) throw new UsageError(`The id is "${text}"; write a whole number`);
-  return id;
 }

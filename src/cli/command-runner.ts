@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
-import type { ChangeContext } from '../catalog/operator/changes.ts';
 import type { Config, SettingName } from '../config.ts';
+import type { CommandContext as ActionCommandContext, Printed } from '../operator/doors/command.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, settings, systemOperator, withSettings } from './invocation.ts';
+import { RecentRequests } from '../telemetry/recent-requests.ts';
+import { type Invocation, operatorOf, settings, withSettings } from './invocation.ts';
 
 /** A command's database, and the time. */
-export interface CommandDatabase extends AsyncDisposable {
+interface CommandDatabase extends AsyncDisposable {
   readonly storage: SqlStorage;
   readonly time: Time;
 }
@@ -24,40 +25,43 @@ export async function openDatabase(
   return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
-/** The parts that a command works with: its database, the settings, and who runs it, when. */
-export interface CommandContext extends Omit<ChangeContext, 'precondition'>, Pick<CommandDatabase, 'time'> {
+/** The parts that a command works with: its database, the settings, who runs it, when, and its options. */
+export interface CommandContext extends ActionCommandContext {
+  readonly time: Time;
   readonly storage: SqlStorage;
   readonly config: Config;
 }
 
-/** The result of a command: for programs, or for people, with a note on stderr. */
-interface Printed {
-  readonly json: unknown;
-  readonly text: string;
-  readonly note?: string;
-}
-
 /** The work of a command, with the operands that its usage names. */
-type Work<Options> = (
-  context: CommandContext & { options: Options },
-  ...operands: string[]
-) => Promise<Printed | undefined>;
+// biome-ignore lint/suspicious/noConfusingVoidType: a command that prints by itself has no result.
+type Work = (context: CommandContext, ...operands: string[]) => Promise<Printed | void>;
 
 /** Opens the database of a command for its work, and prints the result, as JSON where `--json` says so. */
-export async function runOnDatabase<Options>(
+export async function runOnDatabase(
   command: Command,
-  { invocation, purpose, work }: { invocation: Invocation; purpose: Purpose; work: Work<Options> },
+  { invocation, purpose, work }: { invocation: Invocation; purpose: Purpose; work: Work },
 ): Promise<void> {
   const config = settings(command, invocation);
   await using database = await openDatabase(config, invocation, purpose);
   const { storage, time } = database;
-  const { environment } = config;
-  const options = command.opts<Options & { json?: true }>();
-  const context = { storage, time, config, environment, now: time.now().unix, by: systemOperator(), options };
+  const options = command.opts<{ as?: string; json?: true } & CommandContext['options']>();
+  const context = {
+    storage,
+    time,
+    config,
+    options,
+    sessions: storage.sessions,
+    environment: config.environment,
+    now: time.now().unix,
+    by: operatorOf(options.as, invocation.env),
+    recent: new RecentRequests(),
+    async flushUsage() {},
+  };
   const result = await work(context, ...command.args);
   if (!result) return;
-  const { json, text, note } = result;
-  if (options.json) return invocation.print(JSON.stringify(json));
+  const { json, text, note, told } = result;
+  if (told) invocation.tell(told);
+  if (options.json && json !== undefined) return invocation.print(JSON.stringify(json));
   if (text !== '') invocation.print(text);
   if (note) invocation.tell(note);
 }
@@ -68,11 +72,12 @@ interface CommandGroup {
   readonly json?: boolean;
 }
 
-/** Makes a function that adds commands which work on the database. */
+/** Makes a function that adds commands which work on the database; one that changes it takes `--as`. */
 export function commandsOf(group: Command, invocation: Invocation, { settings: names, json }: CommandGroup) {
-  return <Options>(usage: string, description: string, purpose: Purpose, work: Work<Options>): Command => {
+  return (usage: string, description: string, purpose: Purpose, work: Work): Command => {
     const command = group.command(usage).description(description);
     if (json) command.option('--json', 'print JSON');
+    if (purpose !== 'read') command.option('--as <name>', 'who does it; the actor in the audit');
     return withSettings(command, names).action((...args) =>
       runOnDatabase(args.at(-1) as Command, { invocation, purpose, work }),
     );

@@ -9,11 +9,11 @@ import {
   findValue,
   withoutPassword,
 } from '../config.ts';
+import { table } from '../operator/doors/table.ts';
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
-import { type Invocation, settings, systemOperator, tellIneffective, UsageError, withSettings } from './invocation.ts';
-import { table } from './table.ts';
+import { type Invocation, operatorOf, settings, tellIneffective, UsageError, withSettings } from './invocation.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
@@ -53,7 +53,7 @@ async function recordRestore(config: Config, invocation: Invocation, backup: str
     event: 'database_restored',
     members: { backup: basename(backup) },
   } as const;
-  await database.storage.audit.addEvent(event, systemOperator());
+  await database.storage.audit.addEvent(event, operatorOf(undefined, invocation.env));
 }
 
 /** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
+import { checkName } from '../catalog/api-key.ts';
 import type { Operator } from '../catalog/audit.ts';
 import {
   type Config,
@@ -12,7 +13,6 @@ import {
   SETTINGS,
   type SettingName,
 } from '../config.ts';
-import { parseDuration } from '../stdx/duration.ts';
 import type { Time } from '../stdx/time.ts';
 
 export interface Invocation {
@@ -90,20 +90,22 @@ export function sources(command: Command, { env, envFile }: Invocation): ConfigS
   return { flags, env, file: envFile() };
 }
 
-/** The system user who runs the command. */
-export function systemOperator(): Operator {
-  try {
-    return { actor: userInfo().username, via: 'cli' };
-  } catch {
-    // Containers may run as a user without a name.
-    return { actor: `uid ${process.getuid?.() ?? 'unknown'}`, via: 'cli' };
-  }
+/**
+ * Who runs a command: the name given with `--as`, else `PET_CATALOG_OPERATOR`, else the user that sudo was called by,
+ * else the system's user, which is kept beside a name that was given: that is a claim.
+ */
+export function operatorOf(as: string | undefined, env: Invocation['env']): Operator {
+  const user = systemUser();
+  const actor = as ?? (env.PET_CATALOG_OPERATOR || env.SUDO_USER || user);
+  checkName(actor, 'operator');
+  return actor === user ? { actor, via: 'cli' } : { actor, via: 'cli', user };
 }
 
-/** The seconds of a duration that an option takes. Throws `UsageError`. */
-export function readDuration(text: string, option: string, { min = 0 } = {}): number {
-  const seconds = parseDuration(text);
-  if (seconds === undefined || seconds < min)
-    throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
-  return seconds;
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // Containers may run as a user without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }

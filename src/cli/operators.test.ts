@@ -36,8 +36,8 @@ test('a token is listed as expired from its last second on', async () => {
 test('where there is no token yet, the list says how one is issued', async () => {
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
-  const stdout = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one\n';
-  assert.deepEqual(await run(['operators', 'list'], { cwd: folder.path }), { code: 0, stdout, stderr: '' });
+  const stderr = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one\n';
+  assert.deepEqual(await run(['operators', 'list'], { cwd: folder.path }), { code: 0, stdout: '', stderr });
 });
 
 test('a note that a killed service left helps no login to a database that cannot be opened', async () => {

@@ -4,7 +4,7 @@ import os, { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
 import { LimiterNotOpened } from '../limits/limiter.ts';
-import { systemOperator } from './invocation.ts';
+import { operatorOf } from './invocation.ts';
 
 test('a reason for which a command cannot begin is told alone, and an error of ours with its place', async () => {
   const failing = (thrown: unknown) => {
@@ -38,8 +38,15 @@ test('an operator without a name is known by the number of the user', (t) => {
     throw new Error('no name');
   });
   syncBuiltinESMExports();
-  assert.deepEqual(systemOperator(), { actor: `uid ${process.getuid?.()}`, via: 'cli' });
+  assert.deepEqual(operatorOf(undefined, {}), { actor: `uid ${process.getuid?.()}`, via: 'cli' });
   t.mock.restoreAll();
   syncBuiltinESMExports();
-  assert.deepEqual(systemOperator(), { actor: os.userInfo().username, via: 'cli' });
+  const user = os.userInfo().username;
+  assert.deepEqual(operatorOf(undefined, {}), { actor: user, via: 'cli' });
+  // sudo and the environment name who it is; the system's user is kept beside a name that is a claim.
+  assert.deepEqual(operatorOf(undefined, { SUDO_USER: 'bob' }), { actor: 'bob', via: 'cli', user });
+  const env = { SUDO_USER: 'bob', PET_CATALOG_OPERATOR: 'carol' };
+  assert.deepEqual(operatorOf(undefined, env), { actor: 'carol', via: 'cli', user });
+  assert.deepEqual(operatorOf('dana', env), { actor: 'dana', via: 'cli', user });
+  assert.throws(() => operatorOf(' ', env), { message: 'The name of an operator is 1 to 100 visible characters' });
 });

@@ -12,11 +12,12 @@ type AddCommands = (program: Command, invocation: Invocation) => void;
 /** Every command and its module, in the order of the help. */
 const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<AddCommands> }[] = [
   { names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
-  { names: ['keys'], load: async () => (await import('./keys.ts')).addKeysCommand },
-  { names: ['usage', 'audit'], load: async () => (await import('./usage.ts')).addUsageCommands },
+  { names: ['keys'], load: async () => (await import('./operator.ts')).addKeysCommand },
+  { names: ['usage', 'audit'], load: async () => (await import('./operator.ts')).addUsageCommands },
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
-  { names: ['console'], load: async () => (await import('./operators.ts')).addConsoleCommand },
-  { names: ['operators'], load: async () => (await import('./operators.ts')).addOperatorsCommand },
+  { names: ['console'], load: async () => (await import('./console.ts')).addConsoleCommand },
+  { names: ['operators'], load: async () => (await import('./operator.ts')).addOperatorsCommand },
+  { names: ['sessions'], load: async () => (await import('./operator.ts')).addSessionsCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./database.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },

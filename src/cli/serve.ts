@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { couldBeSecret, newApiKey, secretRecord } from '../catalog/api-key.ts';
+import type { Operator } from '../catalog/audit.ts';
 import {
   type Config,
   ConfigMistakes,
@@ -19,7 +20,7 @@ import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
-import { type Invocation, sources, systemOperator, tellIneffective, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, operatorOf, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
 import { noteOperator } from './operator-note.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
@@ -94,7 +95,8 @@ async function serve(
       examine: async () => (await import('./doctor.ts')).examineInThread(config),
       async prepare(storage, now) {
         if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
-        if (flags.bootstrapKey !== undefined) await insertFirstKey(storage, flags.bootstrapKey, config, now);
+        if (flags.bootstrapKey !== undefined)
+          await insertFirstKey(storage, flags.bootstrapKey, { config, now, by: operatorOf(undefined, invocation.env) });
       },
     }).catch((error: unknown) => {
       throw error instanceof ServiceNotStarted ? new UsageError(error.message, 1) : error;
@@ -130,9 +132,13 @@ function checkBootstrapKey({ bootstrapKey, ephemeral }: ServeFlags, { environmen
 }
 
 /** Issues a key with this secret. */
-async function insertFirstKey(storage: SqlStorage, secret: string, config: Config, now: number): Promise<void> {
+async function insertFirstKey(
+  storage: SqlStorage,
+  secret: string,
+  { config, now, by }: { config: Config; now: number; by: Operator },
+): Promise<void> {
   const { key } = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
-  await storage.keys.insert(key, secretRecord(secret), systemOperator());
+  await storage.keys.insert(key, secretRecord(secret), by);
 }
 
 async function issueFirstKey(
@@ -146,12 +152,13 @@ async function issueFirstKey(
     );
     return;
   }
-  const by = systemOperator();
-  const context = { storage, environment: config.environment, now: time.now().unix, by };
-  const { issueKey } = await import('../catalog/operator/changes.ts');
-  const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
+  const by = operatorOf(undefined, invocation.env);
+  const { unix: now } = time.now();
+  const made = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
+  await storage.keys.insert(made.key, secretRecord(made.secret), by);
+  const { secret } = made;
   const { offerLogin } = await import('../operator/session/session.ts');
-  const login = { actor: by.actor, role: 'admin', now: time.now().unix, url: service.operatorUrl } as const;
+  const login = { actor: by.actor, role: 'admin', now, url: service.operatorUrl } as const;
   const link = await offerLogin(storage, login);
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

@@ -66,7 +66,7 @@ test('what is older than asked for is left out, to the second of a change, to th
   assert.deepEqual(await audited('1h'), [3, headings, '']);
   assert.deepEqual(await audited('3599s'), [2, headings, '']);
   t.mock.timers.setTime((now + 60) * 1_000);
-  assert.deepEqual(await audited('1h'), [0, [''], 'No changes in the last 1h\n']);
+  assert.deepEqual(await audited('1h'), [0, [''], 'No changes\n']);
   const unknown = { code: 1, stdout: '', stderr: 'pet-catalog: There is no key key_none\n' };
   assert.deepEqual(await command('usage', 'key_none'), unknown);
 });

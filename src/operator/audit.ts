@@ -1,96 +1,108 @@
 import { AUDIT_ACTIONS, type AuditEntry, type Operator, SERVICE_TARGET } from '../catalog/audit.ts';
-import { auditCsv } from '../catalog/operator/csv.ts';
+import { auditJson } from '../catalog/operator/json.ts';
 import { type Html, html } from '../http/html.ts';
-import type { Answer } from '../http/transport/exchange.ts';
-import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
-import { type ConsoleContext, download, onGet, type View } from './frame/context.ts';
-import { cardTable, foreign, long, utcMoment } from './frame/element.ts';
-import {
-  ANY,
-  addressOf,
-  choiceField,
-  csvLink,
-  filters,
-  type ListQuery,
-  onePage,
-  searchText,
-  textField,
-} from './frame/list.ts';
+import { AuditEntry as Entry } from './api/schema.ts';
+import { rowsTable } from './doors/lists.ts';
+import type { ConsoleContext } from './frame/context.ts';
+import { empty, foreign, utcMoment } from './frame/element.ts';
+import { addressOf } from './frame/list.ts';
+import { byMoment, byText, resource } from './resource.ts';
 
 const LATEST_MAX = 20;
 const TARGET_CHARACTERS_MAX = 20;
 const SPANS = [
-  { value: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
-  { value: '7d', label: 'last 7 days', seconds: 7 * DAY_SECONDS },
-  { value: '30d', label: 'last 30 days', seconds: 30 * DAY_SECONDS },
-  { value: 'all', label: 'all time', seconds: Number.POSITIVE_INFINITY },
-] as const;
-const ACTIONS = [ANY, ...AUDIT_ACTIONS.map((action) => ({ value: action, label: action }))];
+  { value: '24h', label: 'last 24 hours' },
+  { value: '7d', label: 'last 7 days' },
+  { value: '30d', label: 'last 30 days' },
+];
+const ACTIONS = AUDIT_ACTIONS.map((action) => ({ value: action, label: action }));
 const WAYS = { cli: 'command line', console: 'console', api: 'API', service: 'service' } as const;
-const DEFAULT_SPAN = SPANS[2];
 /** A creation or a deletion has one line of at most so many values, which unfolds. */
 const FOLDED_VALUES = 2;
 
-export const auditRoutes = [onGet('/audit', listAudit), onGet('/audit/export', exportAudit)];
+type Json = ReturnType<typeof auditJson>;
 
-/** The filters of a request, as they are in the address and as storage takes them. */
-function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
-  const span = SPANS.find(({ value }) => value === query.get('since')) ?? DEFAULT_SPAN;
-  const [actor, target, text] = ['actor', 'target', 'q'].map((name) => searchText(query, name));
-  const action = AUDIT_ACTIONS.find((each) => each === query.get('action'));
-  const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, q: text, actor, action, target };
-  const texts = { actor: actor || undefined, target: target || undefined, text: text || undefined };
-  const filter = { since: Math.max(0, now - span.seconds), action, ...texts };
-  return { address, filter };
-}
-
-async function listAudit(context: ConsoleContext): Promise<View> {
-  const { query } = context.exchange;
-  const { address, filter } = wantedEntries(context);
-  const { items, pages } = await onePage(context, { filter: address, by: 'before' }, ({ after: before, limit }) =>
-    context.storage.audit.list({ ...filter, limit, before: before || undefined }),
-  );
-  const fields = [
-    textField('q', 'Changed from or to', address.q),
-    textField('actor', 'Actor', address.actor),
-    choiceField(query, 'action', { label: 'Action', options: ACTIONS }),
-    textField('target', 'Target (id)', address.target),
-    choiceField(query, 'since', { label: 'Since', options: SPANS, usual: DEFAULT_SPAN.value }),
-  ];
-  const isFiltered = Object.values(address).some(Boolean);
-  const content = html`<div class="heading"><h1>Audit</h1>${csvLink('/audit/export', address)}</div>
-<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited. Starts, failures and backups are <a href="/console/audit?target=${SERVICE_TARGET}&since=all">events of the service</a>.</p>
-${filters('/audit', fields, { isFiltered })}
-${auditTable(items, { withTarget: true })}
-${pages}`;
-  return { section: '/audit', title: 'Audit', content };
-}
-
-async function exportAudit(context: ConsoleContext): Promise<Answer> {
-  return download('audit.csv', await auditCsv(context, wantedEntries(context).filter));
-}
+export const audit = resource({
+  path: 'audit',
+  title: 'Audit',
+  noun: ['change', 'changes'],
+  filters: {
+    q: byText('Only changes from or to this text, as it stands', { label: 'Changed from or to', isWide: true }),
+    actor: byText('Only changes by this system user, or by the token of this name', { label: 'Actor' }),
+    action: byText('Only changes of this kind, such as `key.revoke`', { label: 'Action', choices: ACTIONS }),
+    target: byText('Only changes of what has this id; `service` for starts, failures and backups', {
+      label: 'Target (id)',
+    }),
+    since: byMoment('Only changes from this moment on', 'past', '7d', { label: 'Since', choices: SPANS }),
+    until: byMoment('Only changes before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until' }),
+  },
+  async page({ storage }, { q: text, since = 0, behind, limit, sort: _, ...filter }) {
+    const query = { ...filter, text, since, before: behind?.number, limit: limit + 1 };
+    const rows = await storage.audit.list(query);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return { rows: rows.slice(0, limit), last: last && { number: last.id, id: '' } };
+  },
+  json: (_context, rows) => rows.map(auditJson),
+  columns: [
+    { label: 'At', member: 'at' },
+    { label: 'When', cell: ({ at }: AuditEntry) => utcMoment(at) },
+    { label: 'Actor', member: 'actor', cell: ({ operator }) => operatorLink(operator) },
+    { label: 'Via', member: 'via' },
+    { label: 'Action', member: 'action', cell: ({ action }) => html`<code>${action}</code>` },
+    { label: 'Target', member: 'target', cell: ({ action, target }) => targetLink(action, target) },
+    {
+      label: 'Change',
+      text: ({ before, after }: Json) => `${JSON.stringify(before)} → ${JSON.stringify(after)}`,
+      cell: ({ before, after }) => change(before, after),
+      isLong: true,
+    },
+  ],
+  csv: {
+    columns: ['at', 'actor', 'via', 'action', 'target', 'before', 'after'],
+    row: ({ before, after, ...rest }: Json) => ({
+      ...rest,
+      before: JSON.stringify(before),
+      after: JSON.stringify(after),
+    }),
+  },
+  api: {
+    id: 'listAudit',
+    tag: 'audit',
+    summary: 'List the changes by operators',
+    description:
+      'A page of the audit, newest first. The filters combine. With `target=service` starts, failures and backups of the service instead.',
+    schema: Entry,
+    example: {
+      at: '2026-01-01T12:00:00Z',
+      actor: 'billing',
+      via: 'api',
+      action: 'key.update',
+      target: 'key_VXnvMwGskigm0Sfq',
+      before: { plan: 'free', limits: { minute: 60, day: 1_000 } },
+      after: { plan: 'pro', limits: { minute: 300, day: 10_000 } },
+    },
+  },
+  command: {
+    usage: 'audit',
+    about: 'Show the changes made by operators, newest first',
+    defaults: { since: '7d' },
+    none: 'No changes',
+  },
+  console: {
+    lead: () =>
+      html`<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited. Starts, failures and backups are <a href="/console/audit?target=${SERVICE_TARGET}">events of the service</a>.</p>`,
+    none: () => empty('Nothing was changed yet.', html`What operators change appears here.`),
+  },
+});
 
 /** The latest changes of a key or a category, with a link to all of them where there are more. */
-export async function latestChanges({ storage }: ConsoleContext, target: string): Promise<Html> {
-  const found = await storage.audit.list({ since: 0, limit: LATEST_MAX + 1, target });
-  const all = addressOf('/audit', { target, since: 'all' });
-  return html`${auditTable(found.slice(0, LATEST_MAX), { withTarget: false })}
-${found.length > LATEST_MAX ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${all}">All of them</a></p>` : ''}`;
-}
-
-/** A table of audit entries with their changes. */
-function auditTable(entries: readonly AuditEntry[], { withTarget }: { withTarget: boolean }): Html {
-  if (entries.length === 0) return html`<p class="soft">No change found.</p>`;
-  const rows = entries.map(({ at, operator, action, target, before, after }) => [
-    utcMoment(at),
-    operatorLink(operator),
-    html`<code>${action}</code>`,
-    ...(withTarget ? [targetLink(action, target)] : []),
-    change(before, after),
-  ]);
-  const columns = ['When', 'Actor', 'Action', ...(withTarget ? ['Target'] : []), long('Change')];
-  return cardTable('Audit', columns, rows);
+export async function latestChanges(context: ConsoleContext, target: string): Promise<Html> {
+  const found = await context.storage.audit.list({ since: 0, limit: LATEST_MAX + 1, target });
+  if (found.length === 0) return html`<p class="soft">No change found.</p>`;
+  const rows = found.slice(0, LATEST_MAX);
+  return html`${await rowsTable(audit, context, { rows, without: 'Target' })}
+${found.length > LATEST_MAX ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${addressOf('/audit', { target })}">All of them</a></p>` : ''}`;
 }
 
 /** Who made a change and how, with a link to the other changes. */
@@ -102,7 +114,7 @@ export function operatorLink({ actor, via }: Operator): Html {
 /** A link to what was changed, where it is still there. */
 function targetLink(action: AuditEntry['action'], target: string): Html {
   const [kind] = action.split('.');
-  if (target === SERVICE_TARGET || kind === 'clock') return html`${target}`;
+  if (target === SERVICE_TARGET) return html`${target}`;
   if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
   if (action === 'category.rename') return html`<a href="/console/categories/${target}">category ${target}</a>`;
   if (action === 'category.delete') return html`category ${target}`;

@@ -4,11 +4,13 @@ import { errorAnswer, methodNotAllowed } from '../http/errors.ts';
 import { html } from '../http/html.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
-import { auditRoutes } from './audit.ts';
+import { ACTIONS } from './actions.ts';
 import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { Imports } from './catalog/import-job.ts';
-import { storeRoutes } from './catalog/pets-and-orders.ts';
+import { petRoutes } from './catalog/pets-and-orders.ts';
+import { routesOf } from './doors/console-actions.ts';
+import { listRoutes } from './doors/lists.ts';
 import {
   type ConsoleContext,
   type ConsoleOptions,
@@ -19,15 +21,14 @@ import {
 } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
-import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/keys.ts';
 import { createExamination } from './overview/health.ts';
 import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
+import { RESOURCES } from './resources.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession, UnstoredSessions } from './session/session.ts';
-import { tokenRoutes } from './session/tokens.ts';
 import { settingsRoutes } from './settings.ts';
 import { ownerRoutes } from './usage/usage.ts';
 
@@ -37,15 +38,14 @@ const NO_FORM = new URLSearchParams();
 const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
   ...keyRoutes,
-  ...keyChangeRoutes,
+  ...ACTIONS.flatMap(routesOf),
+  ...RESOURCES.filter((each) => each.console).flatMap(listRoutes),
   ...ownerRoutes,
   ...categoryRoutes,
   ...importRoutes,
-  ...storeRoutes,
-  ...auditRoutes,
+  ...petRoutes,
   ...settingsRoutes,
   ...sessionRoutes,
-  ...tokenRoutes,
   ...requestRoutes,
   ...whyRoutes,
 ];

@@ -13,6 +13,8 @@ const REFUSED = 429;
 /** A request with a key as it was answered: no body, query, header or address of the caller. */
 export interface RecentRequest
   extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs'> {
+  /** Ascends with every request. */
+  readonly order: number;
   /** Unix seconds. */
   readonly at: number;
   readonly keyId: string;
@@ -32,6 +34,13 @@ export interface RecentQuery {
   readonly status?: string | undefined;
   readonly outcome?: Outcome | undefined;
   readonly route?: string | undefined;
+  /** Only those of these keys. */
+  readonly keyIds?: ReadonlySet<string> | undefined;
+  /** Only from this moment on, and before that one (Unix seconds). */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Only those with a smaller `order`. */
+  readonly before?: number | undefined;
 }
 
 /**
@@ -70,7 +79,8 @@ export class RecentRequests {
     return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
   }
 
-  list({ limit, keyId, status, outcome, route }: RecentQuery): RecentRequest[] {
+  list(query: RecentQuery): RecentRequest[] {
+    const { limit, keyId, status, outcome, route, keyIds, since = 0, until, before } = query;
     const both = [this.#failed, this.#others];
     const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId).values()));
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`);
@@ -79,7 +89,11 @@ export class RecentRequests {
       (request) =>
         (hasStatus?.test(`${request.status}`) ?? true) &&
         (outcome === undefined || outcomeOf(request.status) === outcome) &&
-        (route === undefined || request.route === route),
+        (route === undefined || request.route === route) &&
+        (keyIds?.has(request.keyId) ?? true) &&
+        request.at >= since &&
+        (until === undefined || request.at < until) &&
+        (before === undefined || request.order < before),
       limit,
     );
   }
@@ -93,7 +107,7 @@ export class RecentRequests {
       .flatMap((requests) => requests.filter(isSought).take(limit).toArray())
       .sort((one, other) => other.order - one.order)
       .slice(0, limit)
-      .map(({ order: _order, ban, older: _older, newer: _newer, ...request }) => {
+      .map(({ ban, older: _older, newer: _newer, ...request }) => {
         return { ...request, reason: refusalReason(request, ban) };
       });
   }
@@ -101,8 +115,6 @@ export class RecentRequests {
 
 /** A request between its neighbours in time. */
 interface Kept extends Omit<RecentRequest, 'reason'> {
-  /** Ascends with every request. */
-  readonly order: number;
   /** Why the key was banned, if it was. */
   readonly ban: string | undefined;
   older: Kept | undefined;

@@ -12,7 +12,8 @@ test('a page that is not there, or fails, keeps the navigation of an open sessio
   for (const [path, status, message] of [
     ['/nothing', 404, 'There is nothing at this address'],
     ['/keys/key_none', 404, 'There is no key key_none'],
-    ['/keys/key_none/unban', 405, 'GET is not allowed here'],
+    ['/keys/key_none/unban', 404, 'There is no key key_none'],
+    ['/logout', 405, 'GET is not allowed here'],
   ] as const) {
     const response = await operator.get(path);
     const text = await response.text();
@@ -22,12 +23,12 @@ test('a page that is not there, or fails, keeps the navigation of an open sessio
   }
   const { keys } = service.storage;
   Object.assign(keys, {
-    search: async () => {
+    page: async () => {
       throw new CatalogError('unavailable', 'The database does not respond; try again');
     },
   });
   Object.assign(keys, { insert: () => Promise.reject(new CatalogError('unavailable', 'The disk is full')) });
-  const lost = await operator.post('/keys', { name: 'x', plan: 'free', scopes: 'pets:read' });
+  const lost = await operator.post('/keys/new', { name: 'x', plan: 'free', scopes: 'pets:read' });
   assert.equal(lost.status, 503, 'no mistake of the form');
   const failed = await operator.get('/keys');
   assert.equal(failed.status, 503);

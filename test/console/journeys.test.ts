@@ -70,10 +70,10 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.click('text=Create the first key');
   await page.fill('#name', 'Shop');
-  assert.equal(await page.isVisible('#perMinute'), false, 'limits are for the enterprise plan');
+  assert.equal(await page.isVisible('#limits\\.minute'), false, 'limits are for the enterprise plan');
   await page.selectOption('#plan', 'enterprise');
-  await page.fill('#perMinute', '9');
-  await page.fill('#perDay', '90');
+  await page.fill('#limits\\.minute', '9');
+  await page.fill('#limits\\.day', '90');
   await page.click('button:has-text("Create the key")');
   await page.click('button:has-text("Copy")');
   await page.waitForSelector('#copied:has-text("Copied")');
@@ -97,7 +97,7 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   const rotated = await page.inputValue('#secret');
   await untilEqual(async () => (await service.call(secret, '/categories')).status, 401);
   assert.equal((await service.call(rotated, '/categories')).status, 200);
-  await page.click('text=page of the key');
+  await page.click('text=Go to the key');
   await page.click('.button:has-text("Revoke")');
   await page.click('button:has-text("Revoke the key")');
   await page.waitForSelector('.badge:has-text("revoked")');
@@ -119,6 +119,7 @@ test('a file is imported, a category renamed and deleted, and the rest exported'
   assert.equal(await page.locator('tbody tr').count(), 50);
   await page.click('text=Next');
   await page.click('tbody a >> nth=0');
+  await page.click('.button:has-text("Rename")');
   await page.fill('#name', 'Wolf');
   await page.click('button:has-text("Rename")');
   await page.waitForSelector('h1:has-text("Wolf")');
@@ -145,8 +146,8 @@ test('everything works with scripts off', needsBrowser, async () => {
   await page.click('text=New key');
   await page.fill('#name', 'No scripts');
   await page.selectOption('#plan', 'enterprise');
-  await page.fill('#perMinute', '5');
-  await page.fill('#perDay', '50');
+  await page.fill('#limits\\.minute', '5');
+  await page.fill('#limits\\.day', '50');
   await page.click('button:has-text("Create the key")');
   assert.equal((await service.call(await page.inputValue('#secret'), '/categories')).status, 200);
   assert.equal(await page.isVisible('button:has-text("Copy")'), false, 'a button that could do nothing is not there');

@@ -32,7 +32,7 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
 
   const first = await operator.page('/keys');
   assert.equal(namesIn(first).length, KEYS_PER_PAGE);
-  assert.match(first, /1 to 50 of 59 keys/);
+  assert.match(first, />59 keys</);
   assert.deepEqual(await shown(nextOf(first)), [
     'key 8',
     'key 7',
@@ -45,10 +45,11 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
     'key 0',
   ]);
   assert.doesNotMatch(first, /rel="prev"/);
-  const second = await operator.page('/keys?q=key&page=2');
-  assert.match(second, /51 to 59 of 59 keys/);
-  assert.match(second, /rel="prev" href="\/console\/keys\?q=key"/);
-  assert.equal(nextOf(second), '');
+  for (const order of ['', '&sort=name']) {
+    const second = await operator.page(nextOf(await operator.page(`/keys?q=key${order}`)));
+    assert.ok(second.includes(`rel="prev" href="/console/keys?q=key${order.replace('&', '&amp;')}"`));
+    assert.deepEqual([namesIn(second).length, nextOf(second)], [5, '']);
+  }
   assert.deepEqual(await shown('/keys?q=KEY+17'), ['key 17']);
   for (const text of [ending.key.id, ending.key.prefix, 'US_7&state=active']) {
     assert.deepEqual(await shown(`/keys?q=${text}`), ['ending']);
@@ -56,19 +57,17 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
   assert.deepEqual((await shown('/keys?owner=cus_7')).sort(), ['a revoked one', 'ending']);
   assert.deepEqual(await shown('/keys?state=revoked'), ['a revoked one']);
   assert.deepEqual((await shown('/keys?plan=pro')).sort(), ['Later', 'ending']);
-  assert.deepEqual(await shown('/keys?expires=7d'), ['ending']);
-  assert.deepEqual(await shown('/keys?expires=90d&sort=expiry'), ['ending', 'Later']);
+  assert.deepEqual(await shown('/keys?expiresBefore=7d&state=active'), ['ending']);
+  assert.deepEqual(await shown('/keys?expiresBefore=90d&state=active&sort=expiry'), ['ending', 'Later']);
   assert.deepEqual((await shown('/keys?sort=name')).slice(0, 2), ['a revoked one', 'ending']);
   assert.equal((await shown('/keys?sort=oldest'))[0], 'key 0');
   assert.equal((await shown('/keys?sort=last-used'))[0], 'Later');
   assert.match(await operator.page('/keys?q=nothing'), /No key found/);
-  assert.match(await operator.page('/keys?page=99999'), /There is no such page/);
-  assert.match(await operator.page('/keys?page=0'), /1 to 50 of 59 keys/);
   assert.ok((await operator.page(`/keys?q=${'x'.repeat(129)}`)).includes(`value="${'x'.repeat(128)}"`));
-  const filtered = 'q=key&owner=o&state=active&plan=free&expires=90d&sort=name';
+  const filtered = 'q=key&owner=o&plan=free&state=active&expiresBefore=90d&sort=name';
   for (let number = 0; number < KEYS_PER_PAGE + 1; number += 1)
     await service.issue({ name: 'key', owner: 'o', expiresAt: now + 2 * DAY_SECONDS });
-  assert.equal(nextOf(await operator.page(`/keys?${filtered}`)), `/keys?${filtered}&page=2`);
+  assert.equal(nextOf(await operator.page(`/keys?${filtered}`)), `/keys?${filtered}&cursor=1e.`);
   for (const owner of ['o'.repeat(255), '🐈'.repeat(255)]) {
     await service.issue({ name: 'long', owner });
     assert.deepEqual(await shown(`/keys?owner=${owner}`), ['long']);
@@ -177,20 +176,6 @@ test('the audit is filtered by time, actor, action and target, paged, and folded
   assert.match(created, /<summary><ins><bdi>first<\/bdi><\/ins>, <ins><bdi>free<\/bdi><\/ins><\/summary><ul/);
 });
 
-test('the audit is that of the last thirty days unless more is asked for', async () => {
-  await using service = await testService();
-  await service.issue();
-  for (const [days, isListed] of [
-    [29, true],
-    [2, false],
-  ] as const) {
-    service.clock.advance(days * DAY_SECONDS);
-    const operator = await signIn(service);
-    assert.equal((await operator.page('/audit?actor=test')).includes('key.create</code>'), isListed);
-    assert.ok((await operator.page('/audit?actor=test&since=all')).includes('key.create</code>'));
-  }
-});
-
 test('the audit that the filters select is there as CSV', async () => {
   await using service = await testService();
   const { key } = await service.issue({ name: 'first' });
@@ -241,7 +226,7 @@ test('categories are searched; pets, orders and categories lead to each other', 
   assert.equal((await operator.get('/pets/99')).status, 404);
 });
 
-test('a filter by what there is not says so, and by what no id can be finds nothing', async () => {
+test('a filter that selects by nothing there can be says so', async () => {
   await using service = await testService();
   const { key, secret } = await service.issue({ name: 'shop' });
   const origin = { keyId: key.id };
@@ -252,7 +237,7 @@ test('a filter by what there is not says so, and by what no id can be finds noth
   const operator = await signIn(service, 'viewer');
   const faults = async (path: string) =>
     [...(await operator.page(path)).matchAll(/<p class="fault" role="alert">(.*?)<\/p>/g)].map(([, said]) => said);
-  const asked = { keys: ['state', 'plan', 'expires', 'sort'], audit: ['action', 'since'], pets: ['status'] };
+  const asked = { keys: ['state', 'plan', 'expiresBefore', 'sort'], audit: ['since'], pets: ['status'] };
   for (const [list, names] of Object.entries({ ...asked, requests: ['status', 'route'] })) {
     const wrong = await faults(`/${list}?${names.map((name) => `${name}=<x>`).join('&')}`);
     const said = 'There is no “<bdi>&lt;x&gt;</bdi>” to select; this filter is not applied.';
@@ -260,19 +245,26 @@ test('a filter by what there is not says so, and by what no id can be finds noth
     assert.deepEqual(await faults(`/${list}?${names.map((name) => `${name}=`).join('&')}`), [], list);
     assert.deepEqual(await faults(`/${list}`), [], list);
   }
-  for (const right of ['/keys?state=active&plan=free&expires=7d&sort=newest', '/requests?status=200&route=/v1/pets'])
+  for (const right of [
+    '/keys?state=active&plan=free&expiresBefore=7d&sort=newest',
+    '/requests?status=200&route=/v1/pets',
+  ])
     assert.deepEqual(await faults(right), [], right);
   const selected = async (path: string) =>
     [...(await operator.page(path)).matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
-  assert.deepEqual(await selected('/keys'), ['', '', '', 'newest']);
-  assert.deepEqual(await selected('/audit'), ['', '30d']);
+  assert.deepEqual(await selected('/keys'), ['', '', '', '', '', 'newest']);
+  assert.deepEqual(await selected('/audit'), ['', '']);
   for (const path of ['/pets?category=x', '/pets?category=0', '/orders?pet=x']) {
-    assert.match(await operator.page(path), /No (pet|order) found\./, path);
-    assert.match(await operator.page(path), new RegExp(`value="${path.split('=')[1]}" maxlength`), path);
+    const value = path.split('=')[1];
+    assert.match(
+      await operator.page(path),
+      new RegExp(`value="${value}" maxlength.* is &quot;${value}&quot;; send a whole number`),
+      path,
+    );
   }
   for (const path of ['/pets?category=%201', '/orders?pet=1%20'])
     assert.match(await operator.page(path), />Rex</, path);
-  for (const path of ['/pets?after=9', '/orders?after=9', '/categories?after=9'])
+  for (const path of ['/pets?cursor=9.', '/orders?cursor=9.', '/categories?cursor=9.'])
     assert.match(await operator.page(path), /type="search".*No (pet|order|category) found\..*First page/s, path);
 });
 

@@ -258,14 +258,17 @@ test('the next expiry of a key is its last day in the list, which is filtered by
   for (const day of days) await service.issue({ name: `in ${day} days`, expiresAt: now + day * DAY });
   const operator = await signIn(service, 'viewer');
   const found = async (expires: string) => {
-    const text = await operator.page(`/keys?expires=${expires}`);
+    const text = await operator.page(`/keys?expiresBefore=${expires}`);
     return days.filter((day) => text.includes(`<bdi>in ${day} days</bdi>`));
   };
   assert.deepEqual(await found(''), days);
   assert.deepEqual(await found('7d'), [6]);
   assert.deepEqual(await found('30d'), [6, 8, 29]);
   assert.deepEqual(await found('90d'), [6, 8, 29, 31, 89]);
-  assert.match(plain(await operator.page('/keys?expires=7d')), / in 6 days petcat_live_\w+… active until 2026-01-07 /);
+  assert.match(
+    plain(await operator.page('/keys?expiresBefore=7d')),
+    / in 6 days petcat_live_\w+… active until 2026-01-07 /,
+  );
 });
 
 test('“why” shows the three requests of the key before and after the one that is asked about', async () => {

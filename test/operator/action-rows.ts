@@ -60,7 +60,7 @@ export async function openPlace(): Promise<Place> {
     service,
     sessions,
     clients,
-    command: (args) => run(args, { cwd: folder.path, env: { DATABASE_URL } }),
+    command: (args) => run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: service.clock } }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -77,8 +77,7 @@ async function aRotatedKey(place: Place): Promise<string> {
 async function aBannedKey(place: Place): Promise<string> {
   const id = await aKey(place);
   const now = place.service.clock.now().unix;
-  // Until after the machine's time, which commands have.
-  const [startedAt, endsAt] = [now - 5, 4_000_000_000];
+  const [startedAt, endsAt] = [now - 5, now + 600];
   await storeBan(place.service.storage, { keyId: id, startedAt, endsAt, level: 1, reason: 'refused 61 times' });
   return id;
 }
@@ -100,7 +99,7 @@ async function aSession(place: Place): Promise<string> {
 }
 
 const NO_KEY = { id: 'key_none', says: /There is no key key_none; the list of keys shows them all/ };
-const NO_CATEGORY = { id: '999', says: /There is no (such )?category/ };
+const NO_CATEGORY = { id: '999', says: /There is no category 999; the list of categories shows them all/ };
 const KEY_FORM = { name: 'shop', plan: 'free', scopes: ['pets:read'] };
 const PRO = { plan: 'pro', limits: { minute: 300, day: 10_000 } };
 const FREE = { plan: 'free', limits: { minute: 60, day: 1_000 } };
@@ -121,16 +120,16 @@ export const ROWS: readonly Row[] = [
       },
     },
     console: {
-      path: '/keys',
-      form: { ...KEY_FORM, plan: 'enterprise', perMinute: '7', perDay: '70', owner: 'cus_1' },
+      path: '/keys/new',
+      form: { ...KEY_FORM, plan: 'enterprise', 'limits.minute': '7', 'limits.day': '70', owner: 'cus_1' },
       wrong: [
         [{ ...KEY_FORM, name: ' ' }, /The name of a key is 1 to 100 visible characters/],
-        [{ ...KEY_FORM, owner: 'x'.repeat(256) }, /The owner of a key is 1 to 255/],
-        [{ ...KEY_FORM, plan: 'golden' }, /There is no plan &quot;golden&quot;/],
-        [{ ...KEY_FORM, scopes: 'all' }, /There is no scope &quot;all&quot;/],
-        [{ ...KEY_FORM, plan: 'enterprise', perMinute: '0', perDay: '7' }, /Requests per minute/],
-        [{ ...KEY_FORM, expires: '2020-01-01' }, /The expiry of a key must be in the future/],
-        [{ ...KEY_FORM, expires: '2026-02-30' }, /enter a date/],
+        [{ ...KEY_FORM, owner: 'x'.repeat(256) }, /owner is 256 characters long/],
+        [{ ...KEY_FORM, plan: 'golden' }, /plan is &quot;golden&quot;; send one of/],
+        [{ ...KEY_FORM, scopes: 'all' }, /scopes.0 is &quot;all&quot;/],
+        [{ ...KEY_FORM, plan: 'enterprise', 'limits.minute': '0', 'limits.day': '7' }, /limits.minute is 0; send/],
+        [{ ...KEY_FORM, expiresAt: '2020-01-01 00:00' }, /The expiry of a key must be in the future/],
+        [{ ...KEY_FORM, expiresAt: '2026-02-30 10:00' }, /expiresAt is &quot;2026-02-30T10:00:00Z&quot;; send a date/],
       ],
     },
     api: {
@@ -174,7 +173,7 @@ export const ROWS: readonly Row[] = [
       wrong: [
         [['keys', 'create', '--plan', 'pro'], /--name <name> is missing/],
         [['keys', 'create', '--name', ' '], /The name of a key/],
-        [['keys', 'create', '--name', 'x', '--plan', 'golden'], /There is no plan "golden"/],
+        [['keys', 'create', '--name', 'x', '--plan', 'golden'], /plan is "golden"; send one of/],
         [['keys', 'create', '--name', 'x', '--plan', 'enterprise'], /The enterprise plan needs limits/],
         [
           ['keys', 'create', '--name', 'x', '--plan', 'enterprise', '--per-minute', '7'],
@@ -184,7 +183,7 @@ export const ROWS: readonly Row[] = [
           ['keys', 'create', '--name', 'x', '--per-minute', '7.5', '--per-day', '8'],
           /--per-minute is "7.5"; write a whole number/,
         ],
-        [['keys', 'create', '--name', 'x', '--scopes', 'all'], /There is no scope "all"/],
+        [['keys', 'create', '--name', 'x', '--scopes', 'all'], /--scopes.0 is "all"/],
         [['keys', 'create', '--name', 'x', '--expires', 'soon'], /--expires is "soon"; write a duration/],
       ],
     },
@@ -206,8 +205,11 @@ export const ROWS: readonly Row[] = [
       },
       wrong: [
         [{ ...KEY_FORM, name: '' }, /The name of a key/],
-        [{ ...KEY_FORM, plan: 'enterprise', perMinute: '7', perDay: 'x' }, /Requests per day/],
-        [{ name: 'shop', plan: 'free' }, /A key needs at least one scope/],
+        [
+          { ...KEY_FORM, plan: 'enterprise', 'limits.minute': '7', 'limits.day': 'x' },
+          /limits.day is &quot;x&quot;; send/,
+        ],
+        [{ name: 'shop', plan: 'free' }, /scopes has 0 items; send at least 1/],
       ],
     },
     api: {
@@ -223,9 +225,9 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: ['keys', 'set-plan', 'ID', 'pro'],
+      args: ['keys', 'update', 'ID', '--plan', 'pro'],
       wrong: [
-        [['keys', 'set-plan', 'ID', 'golden'], /There is no plan "golden"/],
+        [['keys', 'set-plan', 'ID', 'golden'], /plan is "golden"; send one of/],
         [['keys', 'set-plan', 'ID', 'enterprise'], /The enterprise plan needs limits/],
         [['keys', 'set-plan', 'ID', 'pro', '--per-minute', '7', '--per-day', '70'], /The pro plan has fixed limits/],
       ],
@@ -239,8 +241,8 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: {
       path: '/keys/ID/rotate',
-      form: { grace: '3600' },
-      wrong: [[{ grace: '5' }, /Choose how long the old key/]],
+      form: { grace: '1h' },
+      wrong: [[{ grace: '31d' }, /at most 30d/]],
     },
     api: {
       route: 'POST /keys/ID/rotate',
@@ -255,7 +257,7 @@ export const ROWS: readonly Row[] = [
       args: ['keys', 'rotate', 'ID', '--grace', '1h'],
       wrong: [
         [['keys', 'rotate', 'ID', '--grace', '31d'], /The grace is 2678400 s; at most 30d/],
-        [['keys', 'rotate', 'ID', '--grace', 'soon'], /--grace is "soon"; write a duration/],
+        [['keys', 'rotate', 'ID', '--grace', 'soon'], /grace is "soon"; send a duration/],
       ],
     },
   },
@@ -268,6 +270,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/end-graces' },
     api: { route: 'DELETE /keys/ID/graces' },
+    command: { args: ['keys', 'end-graces', 'ID'] },
   },
   {
     action: 'key.revoke',
@@ -296,7 +299,7 @@ export const ROWS: readonly Row[] = [
     target: aCategory,
     audited: { before: { name: 'Dog' }, after: { name: ' Cat ' } },
     missing: NO_CATEGORY,
-    console: { path: '/categories/ID', form: { name: ' Cat ' }, wrong: [[{ name: '  ' }, /name is/]] },
+    console: { path: '/categories/ID/rename', form: { name: ' Cat ' }, wrong: [[{ name: '  ' }, /name is/]] },
     api: {
       route: 'PATCH /categories/ID',
       body: { name: ' Cat ' },
@@ -319,19 +322,29 @@ export const ROWS: readonly Row[] = [
     missing: NO_CATEGORY,
     console: { path: '/categories/ID/delete' },
     api: { route: 'DELETE /categories/ID' },
-    command: { args: ['categories', 'delete', 'ID'], wrong: [[['categories', 'delete', 'x'], /The id is "x"/]] },
+    command: { args: ['categories', 'delete', 'ID'] },
   },
   {
     action: 'operator.create',
     role: 'admin',
     audited: { before: null, after: { name: 'billing', role: 'keys', expiresAt: null } },
     console: {
-      path: '/tokens',
-      form: { name: 'billing', role: 'keys', life: '' },
+      path: '/tokens/new',
+      form: { name: 'billing', role: 'keys' },
       wrong: [
-        [{ name: ' ', role: 'keys', life: '' }, /The name of a token/],
-        [{ name: 'x', role: 'root', life: '' }, /There is no role &quot;root&quot;/],
-        [{ name: 'x', role: 'keys', life: '7' }, /choose one of the list/],
+        [{ name: ' ', role: 'keys' }, /The name of a token/],
+        [{ name: 'x', role: 'root' }, /role is &quot;root&quot;; send one of/],
+        [{ name: 'x', role: 'keys', expiresAt: '2001-01-01 00:00' }, /The expiry of a token/],
+      ],
+    },
+    api: {
+      route: 'POST /tokens',
+      body: { name: 'billing', role: 'keys' },
+      wrong: [
+        [{ name: 'x' }, /^role is missing/],
+        [{ name: ' ', role: 'keys' }, /^The name of a token/],
+        [{ name: 'x', role: 'root' }, /^role is "root"; send one of viewer, keys, admin/],
+        [{ name: 'x', role: 'keys', expiresAt: '2001-01-01T00:00:00Z' }, /^The expiry of a token/],
       ],
     },
     command: {
@@ -339,7 +352,7 @@ export const ROWS: readonly Row[] = [
       wrong: [
         [['operators', 'create', '--name', 'x'], /--role <role> is missing/],
         [['operators', 'create', '--name', ' ', '--role', 'keys'], /The name of a token/],
-        [['operators', 'create', '--name', 'x', '--role', 'root'], /There is no role "root"/],
+        [['operators', 'create', '--name', 'x', '--role', 'root'], /--role is "root"; send one of/],
         [['operators', 'create', '--name', 'x', '--role', 'keys', '--expires', '0'], /The expiry of a token/],
       ],
     },
@@ -351,6 +364,7 @@ export const ROWS: readonly Row[] = [
     audited: { before: { revokedAt: null } },
     missing: { id: 'op_none', says: /There is no token op_none/ },
     console: { path: '/tokens/ID/revoke' },
+    api: { route: 'DELETE /tokens/ID' },
     command: { args: ['operators', 'revoke', 'ID'] },
   },
   {
@@ -359,5 +373,7 @@ export const ROWS: readonly Row[] = [
     target: aSession,
     audited: { before: { actor: 'operator' } },
     console: { path: '/sessions/ID/end' },
+    api: { route: 'DELETE /sessions/ID' },
+    command: { args: ['sessions', 'end', 'ID'] },
   },
 ];

@@ -1,10 +1,11 @@
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
 import { type Ban, banAt } from '../ban.ts';
 import type { Storage } from '../storage.ts';
 import type { UsageSum } from '../usage.ts';
-import type { OperatorToken } from './access.ts';
+import type { ConsoleSession, OperatorToken } from './access.ts';
 
 /** The JSON that commands and API print. Moments are RFC 3339 in UTC. */
 
@@ -14,22 +15,40 @@ export type KeyJson = ReturnType<typeof keyJson>;
 interface KeyDetails {
   readonly now: number;
   readonly lastUsedAt?: number | undefined;
+  /** Requests admitted since 00:00 UTC. */
+  readonly usedToday?: number | undefined;
   readonly graces?: readonly Grace[] | undefined;
 }
 
-/** Keys with when they were last used. */
+/** Keys with their use. */
 export async function keysJson(
-  { storage, now }: { storage: Pick<Storage, 'keys' | 'usage'>; now: number },
+  { storage, now }: { storage: Pick<Storage, 'keys' | 'usage' | 'limits'>; now: number },
   keys: readonly ApiKey[],
 ): Promise<KeyJson[]> {
   const ids = keys.map(({ id }) => id);
-  const lastUses = await storage.usage.lastUses(ids);
+  const details = await keyDetails({ storage, now }, ids);
   const graces = await storage.keys.graces(ids, now);
-  return keys.map((key) => keyJson(key, { now, lastUsedAt: lastUses.get(key.id), graces: graces.get(key.id) }));
+  return keys.map((key) => keyJson(key, { now, ...details.get(key.id), graces: graces.get(key.id) }));
+}
+
+/** When keys were last used, and how often today. */
+export async function keyDetails(
+  { storage, now }: { storage: Pick<Storage, 'usage' | 'limits'>; now: number },
+  ids: readonly string[],
+): Promise<Map<string, Pick<KeyDetails, 'lastUsedAt' | 'usedToday'>>> {
+  const lastUses = await storage.usage.lastUses(ids);
+  const today = Math.floor(now / DAY_SECONDS);
+  const counts = await Promise.all(ids.map((id) => storage.limits.counts(id)));
+  return new Map(
+    ids.map((id, index) => {
+      const { day = 0, dayUsed = 0 } = counts[index] ?? {};
+      return [id, { lastUsedAt: lastUses.get(id), usedToday: day >= today ? dayUsed : 0 }];
+    }),
+  );
 }
 
 /** A key as it is at a moment, with its ban if that runs. */
-export function keyJson(key: ApiKey, { now, lastUsedAt, graces }: KeyDetails) {
+export function keyJson(key: ApiKey, { now, lastUsedAt, usedToday = 0, graces }: KeyDetails) {
   const ban = banAt(key, now);
   return {
     id: key.id,
@@ -44,6 +63,7 @@ export function keyJson(key: ApiKey, { now, lastUsedAt, graces }: KeyDetails) {
     revokedAt: utcOrNull(key.revokedAt),
     owner: key.owner,
     lastUsedAt: utcOrNull(lastUsedAt ?? null),
+    usedToday,
     ban: ban ? { until: utc(ban.endsAt), reason: ban.reason } : null,
     ...(graces && { graces: graces.map(({ prefix, endsAt }) => ({ prefix, endsAt: utc(endsAt) })) }),
   };
@@ -72,6 +92,11 @@ export function tokenJson({ id, name, prefix, role, ...moments }: OperatorToken)
     expiresAt: utcOrNull(expiresAt),
     revokedAt: utcOrNull(revokedAt),
   };
+}
+
+/** An open session of the console. */
+export function sessionJson({ id, actor, role, openedAt, lastSeenAt, endsAt }: ConsoleSession) {
+  return { id, actor, role, openedAt: utc(openedAt), lastSeenAt: utc(lastSeenAt), endsAt: utc(endsAt) };
 }
 
 /** An entry of the audit. */

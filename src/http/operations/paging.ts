@@ -69,8 +69,18 @@ export function readLimit(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, lim
 
 /** The place after which a page begins; undefined for the first. Throws `validation_failed`. */
 export function readPlace(query: URLSearchParams): Place | undefined {
-  const [, number = '', id = ''] = readCursor(query, PLACE_PATTERN) ?? [];
+  return placeOf(readCursor(query, PLACE_PATTERN)?.[0] ?? '');
+}
+
+/** The place that a cursor names; undefined if it is none. */
+export function placeOf(cursor: string): Place | undefined {
+  const [, number = '', id = ''] = PLACE_PATTERN.exec(cursor) ?? [];
   return number === '' ? undefined : { number: Number.parseInt(number, 36), id };
+}
+
+/** The cursor of a place. */
+export function placeText({ number, id }: Place): string {
+  return `${number.toString(36)}.${id}`;
 }
 
 function readCursor(query: URLSearchParams, pattern: RegExp): RegExpExecArray | undefined {
@@ -104,7 +114,7 @@ export function pageAnswer<T>(exchange: Exchange, { limit, found, idOf, isOfOne 
 
 /** Answers with a page of the operator API, and with the `Link` to the next one if there is more after the last. */
 export function placeAnswer(exchange: Exchange, items: readonly unknown[], last: Place | undefined): Answer {
-  const headers = last ? nextLink(exchange, { cursor: `${last.number.toString(36)}.${last.id}` }) : [];
+  const headers = last ? nextLink(exchange, { cursor: placeText(last) }) : [];
   return { status: 200, headers, body: JSON.stringify(items) };
 }
 

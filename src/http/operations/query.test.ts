@@ -1,16 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  checkQuery,
-  choiceIn,
-  momentIn,
-  momentOf,
-  readId,
-  readIdParameter,
-  readIdsParameter,
-  readParameter,
-  textIn,
-} from './query.ts';
+import { checkQuery, choiceIn, momentOf, readId, readIdParameter, readIdsParameter, readParameter } from './query.ts';
 
 const query = (text: string) => new URLSearchParams(text);
 const invalid = (message: string) => ({ code: 'validation_failed', message });
@@ -90,22 +80,6 @@ test('a moment is the second that it lies in', () => {
       () => momentOf(text, 'since'),
       invalid(`since is "${text}"; send a date and time such as 2026-01-01T12:00:00Z`),
     );
-});
-
-test('a duration counts from now, at most back to the beginning', () => {
-  const moment = (text: string, towards: 'past' | 'future') => momentIn(query(text), 'a', { now: 100_000, towards });
-  assert.deepEqual([moment('a=1d', 'past'), moment('a=2d', 'past'), moment('a=2d', 'future')], [13_600, 0, 272_800]);
-  assert.deepEqual([moment('a=1970-01-01T00:00:07Z', 'past'), moment('b=1d', 'past')], [7, undefined]);
-});
-
-test('a text that selects has 255 characters at most, and no NUL', () => {
-  const longest = '🐕'.repeat(255);
-  assert.deepEqual(
-    [textIn(query(`a=${longest}`), 'a'), textIn(query('a='), 'a'), textIn(query(''), 'a')],
-    [longest, '', undefined],
-  );
-  assert.throws(() => textIn(query('a=x%00'), 'a'), invalid('a is "x\\u0000"; send at most 255 characters'));
-  assert.throws(() => textIn(query(`a=${longest}x`), 'a'), { message: /; send at most 255 characters$/ });
 });
 
 test('a choice is one of its values', () => {

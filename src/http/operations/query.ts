@@ -1,28 +1,12 @@
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import { nearest } from '../../catalog/nearest-name.ts';
 import { quote, wholeNumber } from '../../catalog/validate.ts';
-import { parseDuration } from '../../stdx/duration.ts';
 import type { Described, Parameter } from './operation.ts';
 
-const TEXT_CHARACTERS_MAX = 255;
+/** The longest text that selects, in code points. */
+export const TEXT_CHARACTERS_MAX = 255;
 /** RFC 3339, section 5.6. */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
-
-/** A parameter that selects by a text. */
-export function textParameter(name: string, description: string): Parameter {
-  return { name, description, schema: { type: 'string', maxLength: TEXT_CHARACTERS_MAX } };
-}
-
-/** A parameter with a closed set of values. */
-export function choice(name: string, description: string, values: readonly string[]): Parameter {
-  return { name, description, schema: { type: 'string', enum: [...values] } };
-}
-
-/** A parameter with a moment. */
-export function momentParameter(name: string, description: string, example: string): Parameter {
-  const form = 'by RFC 3339, or as a distance from now such as `24h` or `30d`';
-  return { name, description: `${description}; ${form}`, schema: { type: 'string', example } };
-}
 
 /**
  * Checks that an operation has every parameter of a query: a mistyped filter must not answer with everything. Throws
@@ -59,33 +43,12 @@ export function readParameter(query: URLSearchParams, name: string): string | nu
   throw invalid(`${name} is given ${more.length + 1} times; send it once`);
 }
 
-/** A text that selects, undefined without it. Throws `validation_failed`. */
-export function textIn(query: URLSearchParams, name: string): string | undefined {
-  const text = readParameter(query, name) ?? undefined;
-  // PostgreSQL rejects NUL in text, and no value contains it.
-  if (text === undefined || ([...text].length <= TEXT_CHARACTERS_MAX && !text.includes('\0'))) return text;
-  throw invalid(`${name} is ${quote(text)}; send at most ${TEXT_CHARACTERS_MAX} characters`);
-}
-
 /** A value of a closed set, undefined without it. Throws `validation_failed`. */
 export function choiceIn<T extends string>(query: URLSearchParams, name: string, values: readonly T[]): T | undefined {
   const text = readParameter(query, name);
   const value = values.find((each) => each === text);
   if (value !== undefined || text === null) return value;
   throw invalid(`${name} is ${quote(text)}; send one of ${values.join(', ')}`);
-}
-
-/** A moment in Unix seconds, undefined without it; a duration counts from now, into `towards`. */
-export function momentIn(
-  query: URLSearchParams,
-  name: string,
-  { now, towards }: { now: number; towards: 'past' | 'future' },
-): number | undefined {
-  const text = readParameter(query, name);
-  if (text === null) return undefined;
-  const seconds = parseDuration(text);
-  if (seconds !== undefined) return towards === 'past' ? Math.max(0, now - seconds) : now + seconds;
-  return momentOf(text, name);
 }
 
 /** Reads a moment by RFC 3339, in Unix seconds. Throws `validation_failed`. */

@@ -4,23 +4,25 @@ import { bearerToken, usesBearer } from '../../http/authenticate.ts';
 import { refusal } from '../../http/errors.ts';
 import { createApi } from '../../http/gates.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import { ACTIONS } from '../actions.ts';
+import { operationOf } from '../doors/api-actions.ts';
+import { listOperation } from '../doors/lists.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
-import { listAudit } from './audit.ts';
-import { categoryOperations } from './categories.ts';
-import { keyOperations } from './keys.ts';
+import { requestOperations } from '../requests/resource.ts';
+import { RESOURCES } from '../resources.ts';
+import { getKey } from './keys.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
-import { requestOperations } from './requests.ts';
 import { getUsage } from './usage.ts';
 
 const REALM = 'Bearer realm="pet-catalog-operator"';
 
 /** Every operation of the operator API. Its router and its contract are both made from this list. */
 export const API_OPERATIONS: readonly ApiOperation[] = [
-  ...keyOperations,
+  ...RESOURCES.filter(({ api }) => api).map(listOperation),
+  getKey,
+  ...ACTIONS.map(operationOf),
   ...requestOperations,
   getUsage,
-  listAudit,
-  ...categoryOperations,
 ];
 
 /** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */
@@ -47,7 +49,9 @@ export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange)
     }
     const { unix: now } = time.now();
     const by = { actor: token.name, via: 'api' } as const;
-    return operate(exchange, find(exchange), { storage, recent, flushUsage, token, secret, environment, now, by });
+    const { sessions } = storage;
+    const context = { storage, sessions, recent, flushUsage, token, secret, environment, now, by };
+    return operate(exchange, find(exchange), context);
   };
 }
 

@@ -1,16 +1,10 @@
 import type { OperatorToken, Role } from '../../catalog/operator/access.ts';
-import type { ChangeContext } from '../../catalog/operator/changes.ts';
-import type { Storage } from '../../catalog/storage.ts';
 import { type Operation, operation } from '../../http/operations/operation.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
-import type { RecentRequests } from '../../telemetry/recent-requests.ts';
+import type { ReadContext } from '../resource.ts';
 
 /** A request with a token whose role suffices. */
-export interface ApiContext extends ChangeContext {
-  readonly storage: Storage;
-  readonly recent: RecentRequests;
-  /** Stores the usage that this instance has counted. */
-  flushUsage(): Promise<void>;
+export interface ApiContext extends ReadContext {
   readonly token: OperatorToken;
   /** The secret of the token, as it was sent. */
   readonly secret: string;

@@ -1,5 +1,6 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
 import { BAN_SECONDS } from '../../catalog/ban.ts';
+import { ROLES } from '../../catalog/operator/access.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
 import { Id, Name } from '../../catalog/resource.ts';
 import { objectOf } from '../../catalog/validate.ts';
@@ -76,6 +77,7 @@ export const Key = responseOf('Key', 'An API key, without its secret', {
     revokedAt: orNull(moment('When the key was revoked; null if it was not')),
     owner: orNull(text("The customer's own id; null for none")),
     lastUsedAt: orNull(moment('When the key was last used, to within seconds; null if not within two years')),
+    usedToday: count('Requests admitted since 00:00 UTC'),
     ban: orNull({
       type: 'object',
       required: ['until', 'reason'],
@@ -101,6 +103,54 @@ export const IssuedKey = {
   properties: { ...Key.properties, key: text('The secret; it is shown this once') },
   description: 'An API key with its new secret',
 } as const;
+
+const role = {
+  type: 'string',
+  enum: ROLES,
+  description: 'What it may do; each role may also do what those before it may',
+} as const;
+
+export const NewToken = objectOf('NewToken', 'A token to be issued', {
+  additionalProperties: false,
+  required: ['name', 'role'],
+  properties: {
+    name: { ...text('Who uses the token; the actor in the audit'), maxLength: 100, example: 'billing' },
+    role,
+    expiresAt: orNull(moment('When the token ends; null for never')),
+  },
+});
+
+export const OperatorToken = responseOf('OperatorToken', 'A token of this API, without its secret', {
+  properties: {
+    id: text('Unique identifier'),
+    name: text('Who uses the token; the actor in the audit'),
+    prefix: text('The visible beginning of the secret'),
+    role,
+    createdAt: moment('When the token was issued'),
+    expiresAt: orNull(moment('When the token ends; null for never')),
+    revokedAt: orNull(moment('When the token was revoked; null if it was not')),
+  },
+});
+
+/** A token with its secret, which no later answer repeats. */
+export const IssuedToken = {
+  ...OperatorToken,
+  title: 'IssuedToken',
+  required: [...OperatorToken.required, 'token'],
+  properties: { ...OperatorToken.properties, token: text('The secret; it is shown this once') },
+  description: 'A token with its secret',
+} as const;
+
+export const Session = responseOf('Session', 'An open session of the console', {
+  properties: {
+    id: text('Unique identifier, which opens nothing'),
+    actor: text('Who asked for the login'),
+    role,
+    openedAt: moment('When it was opened'),
+    lastSeenAt: moment('When it was last used, to within a minute'),
+    endsAt: moment('When it ends at the latest'),
+  },
+});
 
 export const Ban = responseOf('Ban', 'A ban that is on', {
   properties: {

@@ -1,48 +1,101 @@
 import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
+import type { Storage } from '../../catalog/storage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { readId } from '../../http/operations/query.ts';
+import { rowsTable } from '../doors/lists.ts';
 import { type ConsoleContext, nothingHere, onGet, type View } from '../frame/context.ts';
-import { cardTable, count, empty, foreign, moment, numeric } from '../frame/element.ts';
-import { ANY, addressOf, choiceField, filters, numberIn, onePage, searchText, textField } from '../frame/list.ts';
+import { count, empty, foreign, moment } from '../frame/element.ts';
+import { addressOf } from '../frame/list.ts';
+import { byChoice, byNumber, resource } from '../resource.ts';
+import { pageById } from './categories.ts';
 
-const STATUSES = [ANY, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
+const ID = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+const ORDERS_MAX = 50;
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   available: 'badge good',
   pending: 'badge warning',
   sold: 'badge',
 };
-const PET_COLUMNS = ['Name', numeric('Id'), 'Status', 'Category', numeric('Stock'), 'Linked'];
-const ORDER_COLUMNS = ['Order', 'State', 'Pet', numeric('Quantity'), 'Ships'];
 
-/** The lists of pets and orders and the page of a pet, read-only: they are changed through the API. */
-export const storeRoutes = [onGet('/pets', listPets), onGet('/pets/:id', showPet), onGet('/orders', listOrders)];
+/** The pets, read-only: they are changed through the public API. */
+export const pets = resource({
+  path: 'pets',
+  title: 'Pets',
+  noun: ['pet', 'pets'],
+  filters: {
+    status: byChoice('Only pets in this state', PET_STATUSES, { label: 'Status' }),
+    category: byNumber('Only pets of this category', ID, { label: 'Category (id)' }),
+  },
+  async page({ storage }, { status, category: categoryId, limit, behind }) {
+    const page = { after: behind?.number ?? 0, limit: limit + 1 };
+    return pageById(await storage.pets.list({ ...page, status, categoryId }), limit);
+  },
+  json: (_context, rows) => rows,
+  columns: [
+    { label: 'Name', cell: ({ id, name }: Pet) => html`<a href="/console/pets/${id}">${foreign(name)}</a>` },
+    { label: 'Id', cell: ({ id }) => html`${id}`, isNumber: true },
+    { label: 'Status', cell: ({ status }) => statusBadge(status) },
+    { label: 'Category', cell: ({ categoryId }, { names }) => categoryLink(categoryId, names.get(categoryId)) },
+    { label: 'Stock', cell: ({ id }, { stocks }) => html`${count(stocks.get(id) ?? 0)}`, isNumber: true },
+    {
+      label: 'Linked',
+      cell: ({ id }) =>
+        html`<a href="/console${addressOf('/orders', { pet: `${id}` })}" aria-label="Orders of pet ${id}">Orders</a>`,
+    },
+  ],
+  console: {
+    async related({ storage }, rows) {
+      const ids = [...new Set(rows.map(({ categoryId }) => categoryId))];
+      const stocks = rows.map(async ({ id }) => [id, (await storage.pets.findInventory(id))?.quantity ?? 0] as const);
+      const found = await Promise.all(ids.map((id) => storage.categories.find(id)));
+      return { names: namesOf(found), stocks: new Map(await Promise.all(stocks)) };
+    },
+    none: ({ url }) =>
+      empty('There are no pets yet.', html`Create them through the API: <code>POST ${url()}/pets</code>`),
+  },
+});
 
-async function listPets(context: ConsoleContext): Promise<View> {
-  const { storage, exchange } = context;
-  const { query } = exchange;
-  const status = PET_STATUSES.find((each) => each === query.get('status'));
-  const category = searchText(query, 'category');
-  const categoryId = category ? numberIn(query, 'category', 0) : undefined;
-  const filter = { status, category };
-  const { items, pages, isFirst } = await onePage(context, { filter }, (at) =>
-    storage.pets.list({ ...at, status, categoryId }),
-  );
-  const isFiltered = Object.values(filter).some(Boolean);
-  const hasNone = items.length === 0 && isFirst && !isFiltered;
-  const none = hasNone
-    ? empty('There are no pets yet.', html`Create them through the API: <code>POST ${context.url()}/pets</code>`)
-    : empty('No pet found.', html`<a href="/console/pets">Show all pets</a>`);
-  const fields = [
-    choiceField(query, 'status', { label: 'Status', options: STATUSES }),
-    textField('category', 'Category (id)', category),
-  ];
-  const content = html`<h1>Pets</h1>
-${hasNone ? '' : filters('/pets', fields, { isFiltered })}
-${items.length > 0 ? cardTable('Pets', PET_COLUMNS, await petRows(context, items)) : none}
-${pages}`;
-  return { section: '/pets', title: 'Pets', content };
-}
+/** The orders, read-only. */
+export const orders = resource({
+  path: 'orders',
+  title: 'Orders',
+  noun: ['order', 'orders'],
+  filters: { pet: byNumber('Only orders of this pet', ID, { label: 'Pet (id)' }) },
+  async page({ storage }, { pet: petId, limit, behind }) {
+    return pageById(await storage.orders.list({ after: behind?.number ?? 0, limit: limit + 1, petId }), limit);
+  },
+  json: (_context, rows) => rows,
+  columns: [
+    { label: 'Order', cell: ({ id }: Order) => html`no. ${id}` },
+    {
+      label: 'State',
+      cell: ({ complete }) =>
+        complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`,
+    },
+    {
+      label: 'Pet',
+      cell: ({ petId }, names) =>
+        html`<a href="/console/pets/${petId}">${foreign(names.get(petId) ?? `pet ${petId}`)}</a> <span class="soft">pet ${petId}</span>`,
+    },
+    { label: 'Quantity', cell: ({ quantity }) => html`${count(quantity)}`, isNumber: true },
+    {
+      label: 'Ships',
+      cell: ({ shipDate }) =>
+        shipDate === undefined
+          ? html`<span class="soft">no date</span>`
+          : moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000)),
+    },
+  ],
+  console: {
+    related: ({ storage }, rows) => petNames(storage, rows),
+    none: ({ url }) =>
+      empty('There are no orders yet.', html`Place them through the API: <code>POST ${url()}/store/orders</code>`),
+  },
+});
+
+/** The page of a pet. */
+export const petRoutes = [onGet('/pets/:id', showPet)];
 
 async function showPet(context: ConsoleContext): Promise<View> {
   const { storage } = context;
@@ -50,66 +103,26 @@ async function showPet(context: ConsoleContext): Promise<View> {
   const [pet, stock] = [await storage.pets.find(id), await storage.pets.findInventory(id)];
   if (!pet) throw nothingHere('pet');
   const category = await storage.categories.find(pet.categoryId);
-  const { items, pages } = await onePage(context, { filter: {} }, (at) => storage.orders.list({ ...at, petId: id }));
+  const rows = await storage.orders.list({ after: 0, limit: ORDERS_MAX, petId: id });
+  const all = html`<p><a href="/console${addressOf('/orders', { pet: `${id}` })}">All orders of the pet</a></p>`;
   const content = html`<p class="crumb"><a href="/console/pets">Pets</a></p>
-<h1>${foreign(pet.name)} <span class="${STATUS_BADGES[pet.status]}">${pet.status}</span></h1>
+<h1>${foreign(pet.name)} ${statusBadge(pet.status)}</h1>
 <dl class="facts"><dt>Id</dt><dd>${id}</dd>
 <dt>Category</dt><dd>${categoryLink(pet.categoryId, category?.name)}</dd>
 <dt>In stock</dt><dd>${count(stock?.quantity ?? 0)}</dd></dl>
 <h2>Orders</h2>
-${items.length > 0 ? cardTable('Orders of the pet', ORDER_COLUMNS, await orderRows(context, items)) : html`<p class="soft">No order is open or complete for this pet.</p>`}
-${pages}`;
+${rows.length > 0 ? await rowsTable(orders, context, { rows }) : html`<p class="soft">No order is open or complete for this pet.</p>`}
+${rows.length === ORDERS_MAX ? all : ''}`;
   return { section: '/pets', title: pet.name, content };
 }
 
-async function listOrders(context: ConsoleContext): Promise<View> {
-  const { storage, exchange } = context;
-  const pet = searchText(exchange.query, 'pet');
-  const petId = pet ? numberIn(exchange.query, 'pet', 0) : undefined;
-  const filter = { pet };
-  const { items, pages, isFirst } = await onePage(context, { filter }, (at) => storage.orders.list({ ...at, petId }));
-  const hasNone = items.length === 0 && isFirst && petId === undefined;
-  const none = hasNone
-    ? empty(
-        'There are no orders yet.',
-        html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
-      )
-    : empty('No order found.', html`<a href="/console/orders">Show all orders</a>`);
-  const fields = [textField('pet', 'Pet (id)', pet)];
-  const content = html`<h1>Orders</h1>
-${hasNone ? '' : filters('/orders', fields, { isFiltered: petId !== undefined })}
-${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}
-${pages}`;
-  return { section: '/orders', title: 'Orders', content };
+function statusBadge(status: PetStatus): Html {
+  return html`<span class="${STATUS_BADGES[status]}">${status}</span>`;
 }
 
-async function petRows({ storage }: ConsoleContext, pets: readonly Pet[]): Promise<Html[][]> {
-  const categoryIds = [...new Set(pets.map(({ categoryId }) => categoryId))];
-  const categories = await Promise.all(categoryIds.map((id) => storage.categories.find(id)));
-  const names = namesOf(categories);
-  const stocks = await Promise.all(pets.map(({ id }) => storage.pets.findInventory(id)));
-  return pets.map(({ id, name, categoryId, status }, index) => [
-    html`<a href="/console/pets/${id}">${foreign(name)}</a>`,
-    html`${id}`,
-    html`<span class="${STATUS_BADGES[status]}">${status}</span>`,
-    categoryLink(categoryId, names.get(categoryId)),
-    html`${count(stocks[index]?.quantity ?? 0)}`,
-    html`<a href="/console${addressOf('/orders', { pet: `${id}` })}" aria-label="Orders of pet ${id}">Orders</a>`,
-  ]);
-}
-
-async function orderRows({ storage }: ConsoleContext, orders: readonly Order[]): Promise<Html[][]> {
-  const ids = [...new Set(orders.map(({ petId }) => petId))];
-  const names = namesOf(await storage.pets.list({ ids, after: 0, limit: ids.length }));
-  return orders.map(({ id, petId, quantity, shipDate, complete }) => [
-    html`no. ${id}`,
-    complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`,
-    html`<a href="/console/pets/${petId}">${foreign(names.get(petId) ?? `pet ${petId}`)}</a> <span class="soft">pet ${petId}</span>`,
-    html`${count(quantity)}`,
-    shipDate === undefined
-      ? html`<span class="soft">no date</span>`
-      : moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000)),
-  ]);
+async function petNames({ pets: stored }: Pick<Storage, 'pets'>, rows: readonly Order[]): Promise<Map<number, string>> {
+  const ids = [...new Set(rows.map(({ petId }) => petId))];
+  return namesOf(await stored.list({ ids, after: 0, limit: ids.length }));
 }
 
 function namesOf(items: readonly ({ readonly id: number; readonly name: string } | undefined)[]): Map<number, string> {

@@ -14,6 +14,7 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
+import type { ActionContext } from '../action.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/session.ts';
@@ -53,7 +54,7 @@ export interface ConsoleOptions {
 }
 
 /** A request of a signed-in operator. */
-export interface ConsoleContext extends ConsoleOptions {
+export interface ConsoleContext extends ConsoleOptions, Pick<ActionContext, 'precondition'> {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
   readonly sessions: UnstoredSessions;

@@ -135,11 +135,6 @@ export function pager(before: string | undefined, after: string | undefined, wor
   return html`<nav class="pager" aria-label="Pages">${link(before, 'prev', words[0])}${link(after, 'next', words[1])}</nav>`;
 }
 
-/** The validation error above a form that is shown again. */
-export function mistake(message: string | undefined): Html {
-  return message === undefined ? html`` : html`<p class="mistake" role="alert">${message}</p>`;
-}
-
 /** A secret that is shown once, with a button that copies it; a script gives the page the address `become`. */
 export function secretBox(secret: string, { label, become }: { label: Html; become: string }): Html {
   return html`<div class="secret" data-become="/console${become}"><label for="secret">${label}</label>

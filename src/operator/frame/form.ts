@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
+import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 
@@ -55,27 +55,6 @@ export function field(form: URLSearchParams, name: string): string {
 export type Mistakes = ReadonlyMap<string, string>;
 
 export const NO_MISTAKES: Mistakes = new Map();
-
-/** Reads a form field by field and collects every mistake, so that all of them are shown at once. */
-export class FormCheck {
-  readonly mistakes = new Map<string, string>();
-
-  /** The result of `read`; if it throws `validation_failed`, that is the mistake of the field. */
-  field<T>(name: string, read: () => T): T | undefined {
-    try {
-      return read();
-    } catch (error) {
-      this.mistakes.set(name, mistakeIn(error));
-      return undefined;
-    }
-  }
-}
-
-/** The message of a `validation_failed`, or of an error with one of these codes, for its form. Throws any other. */
-export function mistakeIn(error: unknown, ...codes: readonly AnyErrorCode[]): string {
-  if (error instanceof CatalogError && ['validation_failed', ...codes].includes(error.code)) return error.message;
-  throw error;
-}
 
 /** The mistake in one field of a form; none without a message. */
 export function mistakesIn(name: string, message: string | undefined): Mistakes {

@@ -1,6 +1,7 @@
 import { type Asset, readAsset } from '../../http/docs/delivery.ts';
 import { contentPolicy, type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { ACTIONS } from '../actions.ts';
 import type { ConsoleContext, View } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 import { SEARCH_CHARACTERS_MAX } from './list.ts';
@@ -40,21 +41,13 @@ const NAVIGATION = [
 ] as const;
 
 /** Success notices, keyed by the `done` query parameter. */
-const NOTICES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    changed: 'The key was changed. The change takes effect within a second.',
-    unchanged: 'Nothing was changed.',
-    revoked: 'The key was revoked. Requests with it are refused.',
-    unbanned: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
-    'not-banned': 'The key was no longer banned.',
-    'graces-ended': 'Only the newest secret of the key works, on every instance within a second.',
-    renamed: 'The category was renamed.',
-    deleted: 'The category was deleted.',
-    ended: 'The session was ended.',
-    'token-revoked': 'The token was revoked. Requests with it are refused.',
-    'not-open': 'That session had ended already.',
-  }),
-);
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['unchanged', 'Nothing was changed.'],
+  ...ACTIONS.flatMap(({ name, console: { done, nothing } }): [string, string][] => [
+    [name, done],
+    [`${name}-nothing`, nothing ?? 'There was nothing to do.'],
+  ]),
+]);
 
 /** Renders a page for a signed-in operator. */
 export function page(context: ConsoleContext, view: View): Answer {

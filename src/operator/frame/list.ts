@@ -1,10 +1,8 @@
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
-import { foreign, pager } from './element.ts';
+import { foreign } from './element.ts';
 
 /** Parts that lists have in common: addresses, filters, pages. */
-
-const ROWS_PER_PAGE = 50;
 
 /** The parameters of a list, in the address of each of its pages. */
 export type ListQuery = Readonly<Record<string, string | undefined>>;
@@ -50,9 +48,14 @@ export function optionList(options: readonly Option[], chosen = ''): Html[] {
 }
 
 /** A field of a filter with a text; a wide one searches in several members. */
-export function textField(name: string, label: string, value = '', { isWide = false } = {}): Html {
+export function textField(
+  name: string,
+  label: string,
+  value = '',
+  { isWide = false, wrong }: { isWide?: boolean; wrong?: string | undefined } = {},
+): Html {
   const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
-  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"></div>`;
+  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off">${wrong === undefined ? '' : html`<p class="fault" role="alert">${wrong}; this filter is not applied.</p>`}</div>`;
 }
 
 /** The filters of a list, sent as its address. */
@@ -98,33 +101,4 @@ export function searchText(query: URLSearchParams, name: string): string {
 /** The text of a parameter as it is, without NUL, which PostgreSQL rejects; empty if it is missing. */
 export function wholeText(query: URLSearchParams, name: string): string {
   return (query.get(name) ?? '').replaceAll('\0', '');
-}
-
-/** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */
-export function numberIn(query: URLSearchParams, name: string, least: number): number {
-  const number = Number(/^\d{1,15}$/.exec(query.get(name)?.trim() ?? '')?.[0] ?? least);
-  return Math.max(least, number);
-}
-
-interface Paged {
-  readonly filter: ListQuery;
-  /** The parameter with the id at which the page begins. */
-  readonly by?: 'after' | 'before';
-}
-
-/** The items of the page that the request asks for, and the links to the first page and the next. */
-export async function onePage<Item extends { readonly id: number }>(
-  { exchange }: { readonly exchange: Exchange },
-  { filter, by = 'after' }: Paged,
-  read: (page: { after: number; limit: number }) => Promise<readonly Item[]>,
-): Promise<{ items: readonly Item[]; pages: Html; isFirst: boolean }> {
-  const path = exchange.path.slice('/console'.length);
-  const after = numberIn(exchange.query, by, 0);
-  const found = await read({ after, limit: ROWS_PER_PAGE + 1 });
-  const items = found.slice(0, ROWS_PER_PAGE);
-  const last = found.length > ROWS_PER_PAGE ? items.at(-1) : undefined;
-  const first = after > 0 ? addressOf(path, filter) : undefined;
-  const next = last && addressOf(path, { ...filter, [by]: `${last.id}` });
-  const words = by === 'before' ? ['Newest', 'Older'] : ['First page', 'Next'];
-  return { items, pages: pager(first, next, words), isFirst: after === 0 };
 }

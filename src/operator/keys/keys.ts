@@ -1,189 +1,27 @@
-import { type ApiKey, type Grace, KEY_SORTS, KEY_STATES, type KeyFilter, type KeySort } from '../../catalog/api-key.ts';
+import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { AuditEntry } from '../../catalog/audit.ts';
 import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
-import { keyWithId } from '../../catalog/operator/changes.ts';
-import { keysCsv } from '../../catalog/operator/csv.ts';
-import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { latestChanges, operatorLink } from '../audit.ts';
-import { type ConsoleContext, download, may, onGet, type View } from '../frame/context.ts';
-import {
-  cardTable,
-  count,
-  counted,
-  duration,
-  empty,
-  foreign,
-  long,
-  moment,
-  numeric,
-  pager,
-  post,
-  secondOf,
-  utcDay,
-} from '../frame/element.ts';
-import {
-  ANY,
-  addressOf,
-  choiceField,
-  csvLink,
-  filters,
-  type ListQuery,
-  numberIn,
-  searchText,
-  textField,
-  wholeText,
-} from '../frame/list.ts';
-import { trend, trendSteps } from '../usage/chart.ts';
+import { actionButton } from '../doors/console-actions.ts';
+import { type ConsoleContext, may, onGet, type View } from '../frame/context.ts';
+import { cardTable, count, duration, empty, foreign, long, moment, numeric, secondOf } from '../frame/element.ts';
 import { ownerLink, usageOf } from '../usage/usage.ts';
+import { endGraces, keyNoun, liftBan } from './actions.ts';
 
-const KEYS_PER_PAGE = 50;
-const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
-const PLANS = [ANY, ...PLAN_NAMES.map((plan) => ({ value: plan, label: plan }))];
-const EXPIRIES = [
-  { value: '', label: 'any', days: undefined },
-  { value: '7d', label: 'next 7 days', days: 7 },
-  { value: '30d', label: 'next 30 days', days: 30 },
-  { value: '90d', label: 'next 90 days', days: 90 },
-] as const;
-const SORT_LABELS: Readonly<Record<KeySort, string>> = {
-  newest: 'newest first',
-  oldest: 'oldest first',
-  name: 'name',
-  'last-used': 'last used',
-  expiry: 'next expiry',
-};
-const SORTS = KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
 const BANS_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
 const WARNING_SHARE = 0.8;
 
-/** The list of keys, and the page of each. */
-export const keyRoutes = [onGet('/keys', listKeys), onGet('/keys/export', exportKeys), onGet('/keys/:id', showKey)];
-
-/** The selection that a request makes from the list of keys. */
-interface WantedKeys {
-  readonly query: ListQuery;
-  readonly filter: KeyFilter;
-  readonly sort: KeySort;
-}
-
-function wantedKeys({ exchange: { query }, now }: ConsoleContext): WantedKeys {
-  const chosen = <T extends string>(name: string, values: readonly T[]) =>
-    values.find((value) => value === query.get(name));
-  const text = searchText(query, 'q');
-  const owner = wholeText(query, 'owner') || undefined;
-  const [state, plan] = [chosen('state', KEY_STATES), chosen('plan', PLAN_NAMES)];
-  const expiry = EXPIRIES.find(({ value }) => value === query.get('expires'));
-  const sort = chosen('sort', KEY_SORTS) ?? 'newest';
-  const ends = expiry?.days && { expiresAfter: now, expiresBefore: now + expiry.days * DAY_SECONDS };
-  return {
-    query: { q: text, owner, state, plan, expires: expiry?.value, sort: sort === 'newest' ? '' : sort },
-    filter: { text, owner, state, plan, ...ends },
-    sort,
-  };
-}
-
-async function listKeys(context: ConsoleContext): Promise<View> {
-  const { storage, exchange, now } = context;
-  const wanted = wantedKeys(context);
-  const number = numberIn(exchange.query, 'page', 1);
-  const offset = (number - 1) * KEYS_PER_PAGE;
-  const { keys, count: found } = await storage.keys.search({
-    ...wanted.filter,
-    now,
-    sort: wanted.sort,
-    offset,
-    limit: KEYS_PER_PAGE,
-  });
-  const { sort: _, ...filter } = wanted.query;
-  const isFiltered = Object.values(filter).some(Boolean);
-  const at = (to: number) => addressOf('/keys', { ...wanted.query, page: to > 1 ? `${to}` : '' });
-  const end = offset + keys.length;
-  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(end)} of ${counted(found, 'key')}</p>${csvLink('/keys/export', filter)}</div>
-${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
-${pager(number > 1 ? at(number - 1) : undefined, end < found ? at(number + 1) : undefined)}`;
-  const content = html`<div class="heading"><h1>Keys</h1>${may(context, 'keys') ? html`<a class="button primary" href="/console/keys/new">New key</a>` : ''}</div>
-${found > 0 || isFiltered ? filterForm(context, wanted, isFiltered) : ''}
-${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
-  return { section: '/keys', title: 'Keys', content };
-}
-
-function filterForm({ exchange }: ConsoleContext, { query }: WantedKeys, isFiltered: boolean): Html {
-  const asked = exchange.query;
-  const fields = [
-    textField('q', 'Name, owner, id or prefix', query.q, { isWide: true }),
-    choiceField(asked, 'state', { label: 'State', options: STATES }),
-    choiceField(asked, 'plan', { label: 'Plan', options: PLANS }),
-    choiceField(asked, 'expires', { label: 'Expires', options: EXPIRIES }),
-    choiceField(asked, 'sort', { label: 'Order', options: SORTS, usual: 'newest' }),
-    ...(query.owner ? [textField('owner', 'Owner', query.owner)] : []),
-  ];
-  return filters('/keys', fields, { isFiltered });
-}
-
-/** Column headings; those of sortable columns link to that order. */
-function columnsFor({ query, sort }: WantedKeys) {
-  const by = (name: KeySort, order: 'ascending' | 'descending', other?: KeySort) => ({
-    href: addressOf('/keys', { ...query, sort: sort === name && other ? other : name }),
-    order: sort === name ? order : undefined,
-  });
-  const created = sort === 'oldest' ? by('oldest', 'ascending', 'newest') : by('newest', 'descending', 'oldest');
-  return [
-    { name: 'Key', sort: by('name', 'ascending') },
-    'State',
-    'Plan',
-    'Owner',
-    'Requests, last hour',
-    { name: 'Last used', sort: by('last-used', 'descending') },
-    { name: 'Created', sort: created },
-  ];
-}
-
-async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]): Promise<Html[][]> {
-  const keyIds = keys.map(({ id }) => id);
-  const lastUses = await storage.usage.lastUses(keyIds);
-  const steps = trendSteps(now);
-  const used = await storage.usage.sums({ ...steps, keyIds, group: 'key', period: 'minute' });
-  const trends = Map.groupBy(used, ({ id }) => id);
-  return keys.map((key) => {
-    const lastUsedAt = lastUses.get(key.id);
-    return [
-      html`<a href="/console/keys/${key.id}">${foreign(key.name)}</a><code class="under">${key.prefix}…</code>`,
-      html`${stateBadge(key, now)}${ending(key, now)}`,
-      html`${key.plan}`,
-      ownerLink(key.owner),
-      trend(trends.get(key.id) ?? [], steps.since),
-      lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt),
-      moment(key.createdAt),
-    ];
-  });
-}
-
-function ending({ expiresAt, revokedAt }: ApiKey, now: number): Html {
-  if (expiresAt === null || expiresAt <= now || revokedAt !== null) return html``;
-  return html`<span class="under soft">until ${utcDay(expiresAt)}</span>`;
-}
-
-function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: boolean; found: number }): Html {
-  if (found > 0) return empty('There is no such page.', html`<a href="/console/keys">Show the first page</a>`);
-  if (isFiltered) {
-    return empty('No key found.', html`No key fits all filters. <a href="/console/keys">Show all keys</a>`);
-  }
-  return noKeyYet(context);
-}
+/** The page of a key. */
+export const keyRoutes = [onGet('/keys/:id', showKey)];
 
 /** The advice where no key is yet. */
 export function noKeyYet(context: ConsoleContext): Html {
   const create = may(context, 'keys') ? html`<a href="/console/keys/new">Create the first key</a>` : '';
   return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
-}
-
-async function exportKeys(context: ConsoleContext): Promise<Answer> {
-  return download('keys.csv', await keysCsv(context, wantedKeys(context).filter));
 }
 
 /** The state of a key: revoked, expired, banned or active. */
@@ -196,7 +34,7 @@ export function stateBadge(key: ApiKey, now: number): Html {
 
 async function showKey(context: ConsoleContext): Promise<View> {
   const { storage, now } = context;
-  const key = await keyWithId(context, context.id);
+  const key = await keyNoun.find(context, context.id);
   const ban = banAt(key, now);
   const [creation] = await storage.audit.list({ since: 0, limit: 1, target: key.id, action: 'key.create' });
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
@@ -227,7 +65,7 @@ function noRequests({ url }: ConsoleContext): Html {
 function gracePanel(context: ConsoleContext, { id }: ApiKey, { prefix, endsAt }: Grace): Html {
   return html`<div class="panel warning"><div><p><strong>The old secret ends ${moment(endsAt)}</strong>, in ${duration(endsAt - context.now)}</p>
 <p>The key was rotated. <code>${prefix}…</code> works until then, and both secrets share one quota.</p></div>
-${may(context, 'keys') ? post(context, `/keys/${id}/end-graces`, html`<button>End it now</button>`) : ''}</div>`;
+${may(context, 'keys') ? actionButton(context, endGraces, { id }) : ''}</div>`;
 }
 
 /** The ban that is on, with the button that lifts it. */
@@ -235,7 +73,7 @@ export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
   const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. Its level is ${ban.level} of ${BAN_SECONDS.length}: each ban in a row lasts longer than the one before, ${duration(BAN_SECONDS.at(-1) ?? 0)} at most, until a day passes without one.</p></div>
-${may(context, 'keys') ? post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`) : ''}</div>`;
+${may(context, 'keys') ? actionButton(context, liftBan, { id: key.id }) : ''}</div>`;
 }
 
 /** The buttons that change a key; none for a revoked one, or a session that may not. */

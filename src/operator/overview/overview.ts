@@ -4,10 +4,12 @@ import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import { actionButton } from '../doors/console-actions.ts';
 import { type ConsoleContext, type ConsoleOptions, may, onGet, type View } from '../frame/context.ts';
-import { count, duration, empty, foreign, moment, post, utcMoment } from '../frame/element.ts';
+import { count, duration, empty, foreign, moment, utcMoment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
+import { liftBan } from '../keys/actions.ts';
 import { noKeyYet } from '../keys/keys.ts';
 import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/chart.ts';
 import {
@@ -139,7 +141,7 @@ ${found === undefined ? html`<p class="soft">Being added up; this takes a while 
 async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
   const { storage, url } = context;
   if (sort !== 'requests') return html`<p class="soft">None in ${words}.</p>`;
-  if ((await storage.keys.search({ text: '', offset: 0, limit: 1 })).count > 0) {
+  if ((await storage.keys.count({ text: '', now: context.now })) > 0) {
     const line = html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
     return empty(`No requests with a key in ${words}.`, line);
   }
@@ -154,7 +156,7 @@ async function bans(context: ConsoleContext): Promise<Html> {
   const panel = (ban: Ban & { readonly keyId: string }) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
-${may(context, 'keys') ? post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`) : ''}</li>\n`;
+${may(context, 'keys') ? actionButton(context, liftBan, { id: ban.keyId, about: `Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}` }) : ''}</li>\n`;
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''} <small>on all instances</small></h2>
@@ -208,7 +210,7 @@ async function timelineSection({ events, storage }: ConsoleContext): Promise<Htm
     return html`<li><span class="badge${tone && ` ${tone}`}">${utcMoment(told.at)}</span> ${words}${since(told, all.slice(index + 1))}${on}</li>\n`;
   });
   return html`<section id="timeline" data-live aria-labelledby="timeline-heading">
-<h2 id="timeline-heading">Events <small>of all instances, of any release; <a href="/console/audit?target=${SERVICE_TARGET}&since=all">all events</a>, and <a href="/console/audit">what operators changed</a></small></h2>
+<h2 id="timeline-heading">Events <small>of all instances, of any release; <a href="/console/audit?target=${SERVICE_TARGET}">all events</a>, and <a href="/console/audit">what operators changed</a></small></h2>
 ${rows.length === 0 ? html`<p class="soft">None yet.</p>` : html`<ul class="complaints">${rows}</ul>`}
 </section>`;
 }

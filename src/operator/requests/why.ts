@@ -1,7 +1,6 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
-import { keyWithId } from '../../catalog/operator/changes.ts';
 import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
@@ -11,6 +10,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
+import { keyNoun } from '../keys/actions.ts';
 import { banHistory, banPanel, keyActions, stateBadge, windows } from '../keys/keys.ts';
 import { keysLike, ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
 
@@ -36,7 +36,7 @@ ${text === '' ? '' : await answerFor(context, text)}
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
   const request = context.recent.find(text);
-  if (request) return aboutRequest(context, await keyWithId(context, request.keyId), request);
+  if (request) return aboutRequest(context, await keyNoun.find(context, request.keyId), request);
   const keys = await keysLike(context, text);
   const [key] = keys;
   if (!key) return unknown(context, text);
@@ -47,7 +47,7 @@ async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
 function unknown({ usesRedis }: ConsoleContext, text: string): Html {
   return html`<section aria-labelledby="unknown-heading"><h2 id="unknown-heading">Neither a kept request nor a key</h2>
 <p role="status">This instance keeps no request with the id <code>${text}</code>, and no key has it in its name, owner, id or prefix.</p>
-<ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here. That of a secret that was rotated is <a href="/console${addressOf('/audit', { q: text, since: 'all' })}">in the audit</a>.</li>
+<ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here. That of a secret that was rotated is <a href="/console${addressOf('/audit', { q: text })}">in the audit</a>.</li>
 <li>An old request is no longer kept, nor every refusal of a key that met many in a minute: look its key up here for what was counted in each minute of the last two days.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
 <li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;

@@ -3,8 +3,7 @@ import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther, type View } from '../frame/context.ts';
-import { cardTable, count, empty, foreign, moment, post } from '../frame/element.ts';
+import { type ConsoleContext, onPost, seeOther } from '../frame/context.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage } from '../frame/layout.ts';
 import { checkOrigin, noSessionCookie, openSession } from './session.ts';
@@ -83,40 +82,8 @@ function tooManyAttempts(seconds: number): Answer {
   });
 }
 
-/** The list of open sessions, and the actions that end them. */
-export const sessionRoutes = [
-  onGet('/sessions', listSessions),
-  onPost('/sessions/:id/end', endSession, 'viewer'),
-  onPost('/logout', signOut, 'viewer'),
-];
-
-async function listSessions(context: ConsoleContext): Promise<View> {
-  const { storage, now, session: own } = context;
-  const sessions = await storage.sessions.list(now);
-  const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
-    html`${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}`,
-    html`${role}`,
-    moment(openedAt),
-    moment(lastSeenAt),
-    moment(endsAt),
-    id === own.id || may(context, 'admin')
-      ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)
-      : html`<span class="soft">none</span>`,
-  ]);
-  const columns = ['Opened by', 'Role', 'Opened', 'Last used', 'Ends', 'Action'];
-  const content = html`<h1>Sessions</h1>
-<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
-${cardTable('Sessions', columns, rows)}
-${empty('Another operator needs the console?', html`<code>pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
-  return { title: 'Sessions', content };
-}
-
-async function endSession(context: ConsoleContext): Promise<Answer> {
-  const { sessions, now, by, session, exchange, id } = context;
-  if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
-  const wasOpen = await sessions.revoke(id, now, by);
-  return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
-}
+/** Ends the session that is signed in. */
+export const sessionRoutes = [onPost('/logout', signOut, 'viewer')];
 
 async function signOut({ sessions, session, now, by, exchange }: ConsoleContext): Promise<Answer> {
   await sessions.revoke(session.id, now, by);

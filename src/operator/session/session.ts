@@ -118,7 +118,7 @@ export function checkCsrf(form: URLSearchParams, csrf: string): void {
  * The console's sessions, those included that storage could not take, such as on a full disk: they are opened by signed
  * logins, are known to this instance, and are stored as soon as that can be done.
  */
-export class UnstoredSessions implements Pick<SessionStorage, 'find' | 'touch' | 'revoke'> {
+export class UnstoredSessions implements Pick<SessionStorage, 'find' | 'touch' | 'list' | 'revoke'> {
   readonly #stored: SessionStorage;
   readonly #secret: string;
   readonly #used = new BoundedMap<true>(KEPT_MAX);
@@ -174,6 +174,11 @@ export class UnstoredSessions implements Pick<SessionStorage, 'find' | 'touch' |
     if (!found) return this.#stored.touch(id, now);
     const [hash, session] = found;
     this.#kept.set(hash, { ...session, lastSeenAt: now });
+  }
+
+  async list(now: number): Promise<ConsoleSession[]> {
+    const unstored = [...this.#kept.values()].map(({ triedAt: _, ...session }) => session);
+    return [...unstored, ...(await this.#stored.list(now))];
   }
 
   async revoke(id: string, now: number, by: Operator): Promise<boolean> {

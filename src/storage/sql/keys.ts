@@ -9,25 +9,24 @@ import {
   type KeyPage,
   type KeyPosition,
   type KeyQuery,
-  type KeySearch,
   type KeySort,
   type KeyStorage,
   type Rotation,
   SCOPES,
   type Scope,
   type SecretRecord,
+  type SortedKeys,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, enforced, type RunningBan } from '../../catalog/ban.ts';
-import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/resource.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Moment } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { imposeBan, liftBan, toBan } from './bans.ts';
 import { coalesceLookups } from './lookups.ts';
-import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { type Joined, SqlNoun } from './transactions.ts';
@@ -54,23 +53,38 @@ const KEYS = sql`api_keys
 
 const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 
-/** The orders of keys in a list; ties are broken by id. */
-const ORDERS: Readonly<Record<KeySort, Sql>> = {
-  newest: sql`api_keys.created_at desc, api_keys.id desc`,
-  oldest: sql`api_keys.created_at, api_keys.id`,
-  name: sql`lower(api_keys.name), api_keys.id`,
-  expiry: sql`api_keys.expires_at asc nulls last, api_keys.id`,
-  'last-used': sql`${LAST_USED} desc nulls last, api_keys.id`,
-};
+const NEWEST = sql`api_keys.created_at desc, api_keys.id desc`;
+const OLDEST = sql`api_keys.created_at, api_keys.id`;
+
+/** An order of keys in a list; ties are broken by id. */
+function orderOf(sort: KeySort, now: number): Sql {
+  switch (sort) {
+    case 'newest':
+      return NEWEST;
+    case 'oldest':
+      return OLDEST;
+    case 'name':
+      return sql`lower(api_keys.name), api_keys.id`;
+    case 'expiry':
+      return sql`api_keys.expires_at asc nulls last, api_keys.id`;
+    case 'last-used':
+      return sql`${LAST_USED} desc nulls last, api_keys.id`;
+    case 'unused':
+      return sql`${LAST_USED} asc nulls first, api_keys.id`;
+    case 'use':
+      return sql`coalesce((
+        select 1.0 * day_used / api_keys.per_day from window_counts
+        where window_counts.key_id = api_keys.id and day >= ${today(now)}), 0) desc, api_keys.id`;
+  }
+}
+
+/** The day of a moment, as windows count them. */
+function today(now: number): number {
+  return Math.floor(now / DAY_SECONDS);
+}
 
 /** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
-  once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>> {
-    return this.transactions.together((trx, joined) =>
-      once(trx, { ...id, now: this.now }, () => work(new SqlKeys(joined, this.time))),
-    );
-  }
-
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
     return this.transactions.change({ kind: 'keys', id: key.id }, async (trx) => {
       await trx.run(insertInto('api_keys', [fromKey(key)]));
@@ -103,7 +117,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
 
   list(): Promise<ApiKey[]> {
     return this.transactions.read(async (db) => {
-      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} order by ${ORDERS.oldest}`);
+      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} order by ${OLDEST}`);
       return this.#toKeys(rows);
     });
   }
@@ -137,16 +151,20 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  search({ sort = 'newest', offset, limit, now = this.now, ...filter }: KeySearch) {
+  count(filter: KeyFilter): Promise<number> {
     return this.transactions.read(async (db) => {
-      const filtered = where(conditionsOf({ ...filter, now }));
-      const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
-      if (count <= offset) return { keys: [], count };
-      const order = sql`order by ${exactFirst(filter.text)}${ORDERS[sort]}`;
+      const counted = sql`select count(*) as count from api_keys ${where(conditionsOf(filter))}`;
+      return (await one<{ count: number }>(db, counted)).count;
+    });
+  }
+
+  sorted({ sort, offset, limit, ...filter }: SortedKeys): Promise<ApiKey[]> {
+    return this.transactions.read(async (db) => {
+      const order = sql`order by ${exactFirst(filter.text)}${orderOf(sort, filter.now)}`;
       // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
-      const ids = sql`select api_keys.id from api_keys ${filtered} ${order} limit ${limit} offset ${offset}`;
-      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${ids}) ${order}`);
-      return { keys: this.#toKeys(rows), count };
+      const ids = sql`
+        select api_keys.id from api_keys ${where(conditionsOf(filter))} ${order} limit ${limit} offset ${offset}`;
+      return this.#toKeys(await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${ids}) ${order}`));
     });
   }
 
@@ -157,7 +175,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       if (behind) conditions.push(isAfter(behind, query.text));
       const rows = await db.all<KeyRow & { exact: number }>(sql`
         select ${COLUMNS}, ${exact} as exact from ${KEYS} ${where(conditions)}
-        order by ${exactFirst(query.text)}${ORDERS.newest} limit ${limit + 1}`);
+        order by ${exactFirst(query.text)}${NEWEST} limit ${limit + 1}`);
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return {
         keys: this.#toKeys(rows.slice(0, limit)),
@@ -274,14 +292,17 @@ async function insertSecret(trx: Transaction, keyId: string, secret: SecretRecor
 }
 
 /** The conditions of a filter on `api_keys` alone: counting keys needs no secrets. */
-function conditionsOf(query: KeyFilter & { readonly now: number }): Sql[] {
-  const { text, owner, plan, state, expiresBefore, expiresAfter, now } = query;
+function conditionsOf({ text, owner, plan, state, expiresBefore, near, unused, now }: KeyFilter): Sql[] {
   const conditions: Sql[] = [];
   if (text !== '') conditions.push(matches(text));
   if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
   if (plan !== undefined) conditions.push(sql`api_keys.plan = ${plan}`);
   if (expiresBefore !== undefined) conditions.push(sql`api_keys.expires_at < ${expiresBefore}`);
-  if (expiresAfter !== undefined) conditions.push(sql`api_keys.expires_at > ${expiresAfter}`);
+  if (unused !== undefined) conditions.push(sql`coalesce(${LAST_USED}, 0) <= ${now - unused}`);
+  if (near !== undefined)
+    conditions.push(sql`exists (
+      select 1 from window_counts where window_counts.key_id = api_keys.id and day >= ${today(now)}
+        and 100 * day_used >= ${near} * api_keys.per_day)`);
   if (state === undefined) return conditions;
   if (state === 'revoked') return [...conditions, sql`api_keys.revoked_at is not null`];
   conditions.push(sql`api_keys.revoked_at is null`);

@@ -13,7 +13,7 @@ import {
 import { recordAudit } from './audit.ts';
 import { insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
-import { SqlNoun } from './transactions.ts';
+import { type Joined, SqlNoun } from './transactions.ts';
 
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions extends SqlNoun implements SessionStorage {
@@ -98,9 +98,9 @@ function toSession(row: Tables['console_sessions']): ConsoleSession {
 }
 
 /** The tokens of the operator API in SQL. */
-export class SqlTokens extends SqlNoun implements TokenStorage {
+export class SqlTokens extends SqlNoun<Joined> implements TokenStorage {
   insert(token: OperatorToken, hash: string, by: Operator): Promise<void> {
-    return this.transactions.transact(async (trx) => {
+    return this.transactions.together(async (trx) => {
       const { id, name, prefix, role, createdAt, expiresAt } = token;
       const moments = { created_at: createdAt, expires_at: expiresAt, revoked_at: null };
       await trx.run(insertInto('operator_tokens', [{ id, hash, name, prefix, role, ...moments }]));
@@ -127,7 +127,7 @@ export class SqlTokens extends SqlNoun implements TokenStorage {
   }
 
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {
-    return this.transactions.transact(async (trx) => {
+    return this.transactions.together(async (trx) => {
       const [row] = await trx.all<Tables['operator_tokens']>(sql`select * from operator_tokens where id = ${id}`);
       if (!row || row.revoked_at !== null) return row && toToken(row);
       await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);

@@ -9,7 +9,7 @@ import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
-import { deleteOldOutcomes, hasOldOutcomes } from './once.ts';
+import { deleteOldOutcomes, hasOldOutcomes, once } from './once.ts';
 import { SqlSessions, SqlTokens } from './operators.ts';
 import { SqlOrders } from './orders.ts';
 import { SqlPets } from './pets.ts';
@@ -60,6 +60,13 @@ export class SqlStorage implements Storage {
   get failed(): Promise<DatabaseNotOpened> | undefined {
     return this.transactions.engine.failed;
   }
+
+  once: Storage['once'] = (id, work) =>
+    this.transactions.together((trx, joined) =>
+      once(trx, { ...id, now: this.#time.now().unix }, () =>
+        work({ keys: new SqlKeys(joined, this.#time), tokens: new SqlTokens(joined, this.#time) }),
+      ),
+    );
 
   watch(onChange: OnChange): Promise<void> {
     return this.transactions.watch(onChange);

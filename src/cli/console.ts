@@ -1,18 +1,14 @@
 import { connect } from 'node:net';
 import type { Command } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
-import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/access.ts';
-import { tokenJson } from '../catalog/operator/json.ts';
+import { ROLES, roleNamed } from '../catalog/operator/access.ts';
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/session.ts';
-import { utc } from '../stdx/time.ts';
-import { type CommandContext, commandsOf, runOnDatabase } from './command-runner.ts';
-import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type CommandContext, runOnDatabase } from './command-runner.ts';
+import { type Invocation, operatorOf, settings, UsageError, withSettings } from './invocation.ts';
 import { findOperator } from './operator-note.ts';
-import { table } from './table.ts';
 
 const CONNECT_MS = 2_000;
-const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 
 /** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
@@ -21,16 +17,16 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
     .command('login')
     .description('Print a link that opens one session of the console, within ten minutes')
     .option('--url <address>', 'where you reach the operator listener, if it is not where the service listens')
-    .option('--role <role>', ROLES_TEXT, 'admin')
+    .option('--role <role>', `${ROLES.join(', ')}: what it may do`, 'admin')
+    .option('--as <name>', 'who logs in; the actor in the audit')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, self: Command) => {
-      const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
+      const { url, role, json, as } = self.opts<{ url?: string; role: string; json?: true; as?: string }>();
       const config = settings(self, invocation);
       const address = url === undefined ? await consoleAddress(config) : readAddress(url);
-      const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
+      const login = { actor: operatorOf(as, invocation.env).actor, role: roleNamed(role), url: address };
       const shown = (link: string) => ({ json: { url: link }, text: link });
-      const work = async (context: CommandContext) =>
-        shown(await offerLogin(context.storage, { ...login, now: context.now }));
+      const work = async ({ storage, now }: CommandContext) => shown(await offerLogin(storage, { ...login, now }));
       await runOnDatabase(self, { invocation, purpose: 'change', work }).catch((error: Error) => {
         // A database that cannot be opened has no running service, whatever a killed one noted.
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
@@ -41,47 +37,6 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       });
     });
   withSettings(login, ['DATABASE_URL', 'OPERATOR_HOST', 'OPERATOR_PORT']);
-}
-
-/** Adds `operators …`. */
-export function addOperatorsCommand(program: Command, invocation: Invocation): void {
-  const group = program.command('operators').description('Issue and revoke tokens of the operator API');
-  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL'], json: true });
-
-  add('create', 'Issue a token and print it, alone on stdout and only this once', 'change', create)
-    .requiredOption('--name <name>', 'who uses the token; the actor in the audit')
-    .requiredOption('--role <role>', ROLES_TEXT)
-    .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)');
-
-  add('list', 'List the tokens', 'read', async (context) => {
-    const { now } = context;
-    const tokens = await context.storage.tokens.list();
-    const rows = tokens.map((token) => {
-      const { id, name, prefix, role, createdAt } = token;
-      return [id, name, `${prefix}…`, role, utc(createdAt), state(token, now)];
-    });
-    const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
-    const headings = ['ID', 'NAME', 'TOKEN', 'ROLE', 'CREATED', 'STATE'];
-    return { json: tokens.map(tokenJson), text: rows.length > 0 ? table(headings, rows) : none };
-  });
-
-  add('revoke <id>', 'Revoke a token permanently', 'change', async (context, id) => {
-    const json = tokenJson(await revokeToken(context, id));
-    return { json, text: JSON.stringify(json, null, 2) };
-  });
-}
-
-async function create(context: CommandContext & { options: { name: string; role: string; expires?: string } }) {
-  const { name, role, expires } = context.options;
-  const expiresAt = expires === undefined ? null : context.now + readDuration(expires, '--expires');
-  const { token, secret } = await issueToken(context, { name, role: roleNamed(role), expiresAt });
-  return { json: { ...tokenJson(token), token: secret }, text: secret };
-}
-
-function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {
-  if (revokedAt !== null) return `revoked ${utc(revokedAt)}`;
-  if (expiresAt === null) return 'active';
-  return expiresAt <= now ? `expired ${utc(expiresAt)}` : `active until ${utc(expiresAt)}`;
 }
 
 /**
