@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,6 +14,13 @@ import { temporaryFolder } from '../kit/service.ts';
 for (const [what, takeAway] of [
   ['its folder is removed', (data: string) => rmSync(data, { recursive: true })],
   ['its folder is moved', (data: string) => renameSync(data, `${data}.moved`)],
+  [
+    'its folder cannot be looked at',
+    (data: string) => {
+      renameSync(data, `${data}.moved`);
+      symlinkSync('data', data);
+    },
+  ],
   [
     'its file is replaced',
     (data: string) => {
