@@ -10,14 +10,14 @@ import { openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
 
 /** SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE and SQLITE_CORRUPT (sqlite.org/rescode.html). */
-const [FSYNC, WRITE, CORRUPT] = [1_034, 778, 11];
+const [FSYNC, _WRITE, CORRUPT] = [1_034, 778, 11];
 
 /** A connection to a new file with the table `t`. */
-function openPlace({ hasLock = false } = {}) {
+function openPlace({ isService = false } = {}) {
   const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
   const file = join(folder.path, 'x.db');
-  if (hasLock) writeFileSync(`${file}.lock`, '');
-  const connection = new SqliteConnection(file, openToWrite(file, 'create'), { hasLock });
+  if (isService) writeFileSync(`${file}.lock`, '');
+  const connection = new SqliteConnection(file, openToWrite(file, 'create'), { isService });
   connection.prepare('CREATE TABLE t (x)').run([]);
   return {
     folder: folder.path,
@@ -58,22 +58,6 @@ test('a database is opened with a log, full syncs and foreign keys, and waits fo
   assert.equal(connection.isTransaction, true);
 });
 
-test('a statement is prepared once while it is used often', () => {
-  using place = openPlace();
-  const { connection } = place;
-  const first = connection.prepare('SELECT 0');
-  assert.equal(connection.prepare('SELECT 0'), first);
-  assert.equal(connection.prepare('INSERT INTO t VALUES (1), (2)').run([]), 2);
-  // With those of the table and of the insert there are a hundred.
-  const others = Array.from({ length: 97 }, (_, index) => connection.prepare(`SELECT ${index + 1}`));
-  assert.equal(connection.prepare('SELECT 0'), first);
-  connection.prepare('SELECT 98');
-  assert.equal(connection.prepare('SELECT 0'), first, 'the oldest was another');
-  connection.prepare('SELECT 99');
-  assert.notEqual(connection.prepare('SELECT 0'), first);
-  assert.equal(connection.prepare('SELECT 97'), others[96]);
-});
-
 test('after a failed sync nothing is written, and the process is told to end', async (t) => {
   using place = openPlace();
   const { file, connection, values } = place;
@@ -91,33 +75,24 @@ test('after a failed sync nothing is written, and the process is told to end', a
   }, failed);
 });
 
-test('damage that a statement meets stops every write', (t) => {
-  using place = openPlace();
-  const { file, connection } = place;
-  failNext(t, 'SELECT x FROM t WHERE x = 1', { errcode: CORRUPT });
-  assert.throws(() => connection.prepare('SELECT x FROM t WHERE x = 1').all([]), { constructor: DatabaseDamaged });
-  t.mock.restoreAll();
-  for (const assertion of ['assertWritable', 'assertInPlace'] as const)
-    assert.throws(() => connection[assertion](), {
-      constructor: WritesSuspended,
-      message: `The database ${file} is damaged: disk I/O error; put a backup in its place with \`pet-catalog restore BACKUP\``,
+test('damage that a statement meets stops every write of a service, and ends a command', (t) => {
+  for (const isService of [false, true]) {
+    using place = openPlace({ isService });
+    const { file, connection } = place;
+    failNext(t, 'SELECT x FROM t WHERE x = 1', { errcode: CORRUPT });
+    const message = `The database ${file} is damaged: disk I/O error; put a backup in its place with \`pet-catalog restore BACKUP\``;
+    assert.throws(() => connection.prepare('SELECT x FROM t WHERE x = 1').all([]), {
+      constructor: isService ? WritesSuspended : DatabaseDamaged,
+      message,
     });
-});
-
-test('any other error is that of SQLite, and suspends nothing', (t) => {
-  using place = openPlace();
-  const { connection } = place;
-  for (const method of ['run', 'all'] as const) {
-    const text = `INSERT INTO t VALUES ('${method}')`;
-    const fault = failNext(t, text, { errcode: WRITE });
-    assert.throws(() => connection.prepare(text)[method]([]), fault);
     t.mock.restoreAll();
-    connection.assertWritable();
+    for (const assertion of ['assertWritable', 'assertInPlace'] as const)
+      assert.throws(() => connection[assertion](), { constructor: WritesSuspended, message });
   }
 });
 
 test('without its file, log or lock nothing is committed, until it is back', () => {
-  using place = openPlace({ hasLock: true });
+  using place = openPlace({ isService: true });
   const { file, folder, connection, values } = place;
   const message = `The database ${file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   const gone = () => {

@@ -40,7 +40,7 @@ export class CommitLost extends Error {}
 
 interface ConnectionOptions {
   /** True for a service, which holds the lock beside the file. */
-  readonly hasLock?: boolean;
+  readonly isService?: boolean;
   readonly isWritable?: boolean;
 }
 
@@ -52,16 +52,18 @@ interface ConnectionOptions {
 export class SqliteConnection {
   readonly #file: string;
   readonly #database: DatabaseSync;
+  readonly #isService: boolean;
   readonly #place: Place | undefined;
   readonly #statements = new Map<string, PreparedStatement>();
   readonly #failure = Promise.withResolvers<LogNotSynced>();
   /** Why nothing is written any more. */
   #suspended: string | undefined;
 
-  constructor(file: string, database: DatabaseSync, { isWritable = true, hasLock = false }: ConnectionOptions = {}) {
+  constructor(file: string, database: DatabaseSync, { isWritable = true, isService = false }: ConnectionOptions = {}) {
     this.#file = file;
     this.#database = database;
-    this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock }) : undefined;
+    this.#isService = isService;
+    this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock: isService }) : undefined;
   }
 
   /** Fulfilled when this process has to end. */
@@ -95,11 +97,12 @@ export class SqliteConnection {
     if (this.#place?.isKept() === false) throw new CommitLost(this.#goneMessage());
   }
 
-  /** From now on nothing is written, because damage was found. */
-  suspend(damage: string): DatabaseDamaged {
+  /** From now on nothing is written, because damage was found. Returns the error that says so. */
+  suspend(damage: string): Error {
     const error = new DatabaseDamaged(this.#file, damage);
     this.#suspended ??= error.message;
-    return error;
+    // A command ends with it; a service answers that it is unavailable, and serves what can be read.
+    return this.#isService ? new WritesSuspended(error.message) : error;
   }
 
   /** The error that a failed sync of the log makes, with which this process has to end. */

@@ -3,7 +3,7 @@ import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
 import { isLarge, openToRead, openToWrite } from './database-file.ts';
-import { DatabaseDamaged, notOpened } from './failure.ts';
+import { notOpened } from './failure.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './files.ts';
 import { checkPagesInThread } from './page-check.ts';
 
@@ -27,7 +27,7 @@ const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
 export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Promise<Engine> {
   const isWritable = purpose !== 'read' || file === IN_MEMORY;
   const database = isWritable ? openToWrite(file, purpose) : openToRead(file);
-  const connection = new SqliteConnection(file, database, { isWritable, hasLock: purpose === 'serve' });
+  const connection = new SqliteConnection(file, database, { isWritable, isService: purpose === 'serve' });
   const db = new SqliteDatabase(connection, { file, isWritable });
   try {
     if (purpose === 'serve') emptyLog(connection, file);
@@ -71,7 +71,7 @@ function emptyLog(connection: SqliteConnection, file: string): void {
 
 function classify(error: unknown): Failure | undefined {
   if (error instanceof LogNotSynced || error instanceof CommitLost) return 'unknown';
-  if (error instanceof WritesSuspended || error instanceof DatabaseDamaged) return 'unavailable';
+  if (error instanceof WritesSuspended) return 'unavailable';
   const { errcode } = (error ?? {}) as { errcode?: unknown };
   if (typeof errcode !== 'number') return undefined;
   const code = errcode & 0xff;

@@ -1,6 +1,6 @@
 /*
  * Preloaded into the service: while the file that FAIL_SYNC names is there, syncing a write-ahead log that holds the
- * text FAIL_SYNC_OF fails with EIO, and each failure adds a byte to that file.
+ * text FAIL_SYNC_OF fails with EIO, and each failure adds a byte to that file; with FAIL_SYNC_ONCE it removes it instead.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -40,6 +40,7 @@ static int fails(int descriptor) {
     if (write(counter, "1", 1) != 1) perror("FAIL_SYNC");
     close(counter);
   }
+  if (getenv("FAIL_SYNC_ONCE") != NULL) unlink(flag);
   return 1;
 }
 

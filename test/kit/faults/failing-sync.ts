@@ -17,6 +17,8 @@ export interface FailingSync {
   /** From now on such a sync fails with EIO, or works again. */
   fail(): void;
   work(): void;
+  /** The file that is there while syncs fail. */
+  readonly flag: string;
   /** How many syncs failed since then. */
   failed(): number;
 }
@@ -32,6 +34,7 @@ export function failingSync(folder: string, text: string): FailingSync {
   return {
     env: { LD_PRELOAD: library, FAIL_SYNC: flag, FAIL_SYNC_OF: text },
     fail: () => writeFileSync(flag, ''),
+    flag,
     work: () => rmSync(flag),
     failed: () => statSync(flag).size,
   };
