@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { OWN_COMMAND } from '../../src/shipped.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
@@ -143,22 +142,6 @@ test('once a day the newest backup is restored and compared, also over restarts,
   assert.equal(existsSync(join(backups, '.restoring')), false);
 });
 
-test('a restore in the future counts as none', async () => {
-  const { folder, clock, databaseFile, backups, restored, failures, open, start } = bench({ restores: true });
-  using _folder = folder;
-  await using storage = await open();
-  await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
-  const { unix } = clock.now();
-  mkdirSync(backups, { recursive: true, mode: 0o700 });
-  writeFileSync(join(backups, '.restored.json'), JSON.stringify({ backup: 'ahead', at: 4e9 }));
-  const env = { DATABASE_URL: `sqlite:${databaseFile}`, BACKUP_DIR: backups };
-  const doctor = await run(['doctor', '--port', '0'], { cwd: folder.path, env });
-  assert.doesNotMatch(doctor.stdout, /ahead/);
-  await using schedule = start();
-  await schedule.look();
-  assert.deepEqual([restored, failures], [[{ backup: 'pet-catalog-2026-01-01T120000Z.db', at: unix }], []]);
-});
-
 test('a clock that was ahead stops no backup, and its files count as none', async () => {
   const { folder, clock, made, failures, scheduled, start, names, open } = bench();
   using _folder = folder;
@@ -258,21 +241,6 @@ test('a backup that fails is reported, keeps the earlier ones and is tried again
   clock.advance(600);
   await schedule.look();
   assert.deepEqual([made.length, names().length, failures.length], [2, 2, 1]);
-});
-
-test('a backup whose command does not start is reported with the reason', async () => {
-  const { folder, failures, start } = bench();
-  using _folder = folder;
-  const command = OWN_COMMAND as [string, ...string[]];
-  const [program] = command;
-  command[0] = join(folder.path, 'none');
-  try {
-    await using schedule = start();
-    await schedule.look();
-  } finally {
-    command[0] = program;
-  }
-  assert.deepEqual(failures, [`spawn ${join(folder.path, 'none')} ENOENT`]);
 });
 
 test('a service that stops ends the backup that it makes, begins no other, and reports none as failed', async () => {

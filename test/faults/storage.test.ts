@@ -22,7 +22,6 @@ import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 const PAGE_BYTES = 4_096;
-const WAL_FRAME_BYTES = PAGE_BYTES + 24;
 
 test('while another process holds the lock, creates wait and are then refused, and reads are served', async () => {
   await using service = await testService();
@@ -216,46 +215,6 @@ test('the service refuses a damaged database; the message names it and how to re
   assert.equal(status, 200);
   assert.ok(JSON.parse(body).length > 0);
   assert.equal((await run(['restore', 'good.db'], options)).code, 1, 'a live database is not overwritten');
-});
-
-test('a damaged log is distinguished from one truncated by a crash', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  const file = join(folder.path, 'data', 'pet-catalog.db');
-  const secret = await issueKey(folder.path);
-  {
-    await using service = await serveProcess([], options);
-    for (let i = 0; i < 20; i += 1) await send(new Agent(), `${service.url}/categories`, secret, { name: `${i}` });
-    await service.end('SIGKILL');
-  }
-  const log = readFileSync(`${file}-wal`);
-  const database = readFileSync(file);
-  const lay = (bytes: Buffer) => {
-    writeFileSync(file, database);
-    writeFileSync(`${file}-wal`, bytes);
-    rmSync(`${file}-shm`, { force: true });
-  };
-  const start = () => run(['serve', '--port', '0', '--nothing-to-serve'], options);
-  assert.equal((await start()).code, 2, 'a wrong flag stops it before it opens anything');
-
-  for (const [what, at] of [
-    ['its beginning', 0],
-    ['its header', 20],
-    ['the first frame', 32 + 100],
-    ['a frame in the middle', 32 + 10 * WAL_FRAME_BYTES + 100],
-  ] as const) {
-    const damaged = Buffer.from(log);
-    damaged[at] = (damaged[at] ?? 0) ^ 0xff;
-    lay(damaged);
-    const { code, stderr } = await run(['serve', '--port', '0'], options);
-    assert.equal(code, 1, what);
-    assert.match(stderr, /The database \.\/data\/pet-catalog\.db is damaged: .*log/, what);
-  }
-
-  lay(log.subarray(0, log.length - 1_000));
-  await using service = await serveProcess([], options);
-  const { body } = await send(new Agent(), `${service.url}/categories`, secret);
-  assert.ok(JSON.parse(body).length >= 19, 'only the last transaction can be torn');
 });
 
 test('one file serves one service; a killed one leaves nothing behind, and commands may run beside it', async () => {

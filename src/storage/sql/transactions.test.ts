@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { temporaryFolder } from '../../../test/kit/service.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
-import type { Database, Engine, Failure } from '../engine.ts';
+import type { Engine, Failure } from '../engine.ts';
 import { openEngine } from '../open.ts';
 import { type NamedChange, readChanges, readVersions } from './change-feed.ts';
 import { insertInto } from './statement.ts';
@@ -166,25 +164,6 @@ test('a failure is told once, and its end after a second without another', async
   ]);
 });
 
-test('a recovery is not told after the storage was closed', async () => {
-  const { fail, heard, time, transactions } = await openBench();
-  await fail('write', 'full');
-  await write(transactions);
-  heard();
-  await transactions[Symbol.asyncDispose]();
-  await time.pass(5_000);
-  assert.deepEqual(heard(), []);
-});
-
-test('only a serialised transaction takes the writers’ lock, before its work', async () => {
-  await using bench = await openBench();
-  const { heard, transactions } = bench;
-  const work = async () => heard();
-  assert.deepEqual(await transactions.transact(work), [['lock']]);
-  assert.deepEqual(await transactions.transactUnlocked(work), []);
-  assert.deepEqual(await transactions.batch(work), [['lock']]);
-});
-
 test('jobs share a transaction: one refuses alone, a defect fails and undoes all', async () => {
   await using bench = await openBench();
   const { heard, sqlite, transactions } = bench;
@@ -294,53 +273,4 @@ test('a change of this process is followed before it is told, and not again by t
   assert.equal(stops, 0);
   await transactions[Symbol.asyncDispose]();
   assert.equal(stops, 1);
-});
-
-test('reads run beside a large transaction on the connection for them', async () => {
-  using folder = temporaryFolder();
-  const engine = await openEngine({ engine: 'sqlite', file: join(folder.path, 'test.db') });
-  await using transactions = new Transactions(engine, new VirtualTime(0).process());
-  const dbOf = () => transactions.read(async (db) => db);
-  assert.equal(await dbOf(), engine.db);
-  const beside = await transactions.transact(async () => {
-    engine.db.startLarge?.();
-    return dbOf();
-  });
-  assert.notEqual(beside, engine.db);
-  assert.equal(await dbOf(), engine.db);
-});
-
-test('work needs no events, and no connection beside it', async () => {
-  for (const events of [undefined, {}]) {
-    const time = new VirtualTime(0);
-    const { db, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });
-    const bare: Database = {
-      all: (statement) => db.all(statement),
-      run: (statement) => db.run(statement),
-      transaction: (work) => db.transaction(work),
-      close: () => db.close(),
-    };
-    await using transactions = new Transactions(
-      {
-        ...engine,
-        db: bare,
-        classify: (error) => (error instanceof DatabaseError ? error.failure : engine.classify(error)),
-      },
-      time.process(),
-      events,
-    );
-    const failed = transactions.transact(async () => {
-      throw new DatabaseError('full');
-    });
-    await assert.rejects(failed, { code: 'unavailable' });
-    assert.equal(transactions.isWriteFailing, true);
-    const work = async () => {
-      transactions.engine.db.startLarge?.();
-      return 'done';
-    };
-    assert.equal(await transactions.batch(work), 'done');
-    assert.equal(await transactions.read(work), 'done');
-    await time.pass(1_000);
-    assert.equal(transactions.isWriteFailing, false);
-  }
 });

@@ -34,32 +34,6 @@ test('items share batches in their order, and each gets its own outcome', async 
   }
 });
 
-test('enough items do not wait for the end of their turn; after a slow commit more are enough', async () => {
-  let nowMs = 0;
-  let commitMs = 6;
-  const sizes: number[] = [];
-  const commit = async (items: number[]) => {
-    sizes.push(items.length);
-    nowMs += commitMs;
-    return items;
-  };
-  const queue = new WriteQueue<number, number>(commit, { time: { steadyMs: () => nowMs } });
-  const pushed = async (count: number) => {
-    const items = Array.from({ length: count }, (_, item) => queue.push(item));
-    const atOnce = [...sizes];
-    await Promise.all(items);
-    sizes.length = 0;
-    return atOnce;
-  };
-  assert.deepEqual(await pushed(BATCH_ENOUGH - 1), []);
-  assert.deepEqual(await pushed(3 * BATCH_ENOUGH - 1), []);
-  commitMs = 100;
-  assert.deepEqual(await pushed(3 * BATCH_ENOUGH), [3 * BATCH_ENOUGH]);
-  commitMs = 0;
-  assert.deepEqual(await pushed(BATCH_MAX), [BATCH_MAX]);
-  assert.deepEqual(await pushed(BATCH_ENOUGH), [BATCH_ENOUGH]);
-});
-
 /** A queue with the sizes of its batches, after one batch of two. */
 async function afterTwo(nowMs: () => number) {
   const sizes: number[] = [];
@@ -83,39 +57,6 @@ test('callers who come back in turns that follow each other share a batch', asyn
   assert.deepEqual(sizes, []);
   await Promise.all(back);
   assert.deepEqual(sizes, [3]);
-});
-
-test('those who come during a commit wait for others too, and never start a second one beside it', async () => {
-  const gate = Promise.withResolvers<void>();
-  const sizes: number[] = [];
-  const queue = new WriteQueue<number, number>(
-    async (items) => {
-      sizes.push(items.length);
-      await gate.promise;
-      return items;
-    },
-    { time },
-  );
-  const first = Array.from({ length: BATCH_ENOUGH }, (_, item) => queue.push(item));
-  const late = [queue.push(-1)];
-  await nextTurn();
-  await nextTurn();
-  assert.deepEqual(sizes, [BATCH_ENOUGH]);
-  gate.resolve();
-  await Promise.all(first);
-  late.push(queue.push(-2));
-  await Promise.all(late);
-  assert.deepEqual(sizes, [BATCH_ENOUGH, 2]);
-});
-
-test('an item waits for others for two milliseconds at most', async () => {
-  let nowMs = 0;
-  const { queue, sizes } = await afterTwo(() => nowMs);
-  const first = queue.push(1);
-  nowMs = 2;
-  await nextTurn();
-  assert.deepEqual(sizes, [1]);
-  await first;
 });
 
 test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
@@ -189,25 +130,4 @@ test('beyond ten thousand waiting items new ones are refused', async () => {
   await assert.rejects(queue.push(-1), { code: 'unavailable', message: /^Too many writes are waiting/ });
   assert.equal((await Promise.all(waiting)).length, BATCH_ENOUGH + WAITING_MAX);
   assert.equal(await queue.push(-1), -1);
-});
-
-test('an item without an outcome fails alone', async () => {
-  const queue = new WriteQueue<number, number>(async (items) => items.slice(0, 1), { time });
-  const [first, second] = await Promise.allSettled([queue.push(1), queue.push(2)]);
-  assert.deepEqual(first, { status: 'fulfilled', value: 1 });
-  assert.match(second.status === 'rejected' ? second.reason.message : '', /no outcome for an item/);
-});
-
-test('the reported duration is that of the commit', async () => {
-  let nowMs = 1_000;
-  const durations: number[] = [];
-  const queue = new WriteQueue<number, number>(
-    async (items) => {
-      nowMs += 25;
-      return items;
-    },
-    { time: { steadyMs: () => nowMs }, onStored: ({ durationMs }) => durations.push(durationMs) },
-  );
-  await queue.push(1);
-  assert.deepEqual(durations, [25]);
 });

@@ -236,40 +236,6 @@ test('a damaged database is moved aside with its log, and an interrupted restore
   assert.deepEqual(namesIn(file), ['Dog']);
 });
 
-test('a restore that fails once the old database is moved aside leaves what ends it', async (t) => {
-  using place = await databasePlace();
-  const { file } = place;
-  const from = place.in('backup.db');
-  backUp(file, from, { force: false });
-  overwrite(file);
-  const { renameSync } = fs;
-  const renaming = t.mock.method(fs, 'renameSync', (old: string, name: string) => {
-    if (name === file) throw Object.assign(new Error('EIO: i/o error, rename'), { code: 'EIO' });
-    renameSync(old, name);
-  });
-  syncBuiltinESMExports();
-  assert.throws(() => restore(from, file, NOW), says(`Cannot restore ${file}: EIO: i/o error, rename`));
-  renaming.mock.restore();
-  syncBuiltinESMExports();
-  assert.equal(existsSync(file), false);
-  assert.deepEqual(namesIn(`${file}.restoring`), ['Dog']);
-  const again = () => restore(`${file}.restoring`, file, NOW + 5);
-  for (const isThere of [false, true]) {
-    if (isThere) copyFileSync(from, file);
-    const failing = t.mock.method(fs, isThere ? 'renameSync' : 'fsyncSync', () => {
-      throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
-    });
-    syncBuiltinESMExports();
-    assert.throws(again, says(/EIO: i\/o error/));
-    failing.mock.restore();
-    syncBuiltinESMExports();
-    assert.deepEqual(namesIn(`${file}.restoring`), ['Dog'], 'the file that is restored is not removed');
-  }
-  rmSync(file);
-  await again();
-  assert.deepEqual(namesIn(file), ['Dog']);
-});
-
 test('a restore that is refused leaves everything as it was', async (t) => {
   using place = await databasePlace();
   const { file } = place;

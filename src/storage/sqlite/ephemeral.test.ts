@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import fs, { existsSync, mkdirSync, mkdtempDisposableSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { existsSync, mkdirSync, mkdtempDisposableSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -20,12 +19,6 @@ function ownTemporaryFolder(t: TestContext): string {
   });
   return folder.path;
 }
-
-const says = (message: string) => (error: unknown) => {
-  assert.ok(error instanceof DatabaseNotOpened);
-  assert.equal(error.message, message);
-  return true;
-};
 
 test('a temporary database has a private folder of its own, which goes with its claim', async (t) => {
   const folder = ownTemporaryFolder(t);
@@ -70,34 +63,6 @@ test('the folder of another user stays', async (t) => {
   t.mock.method(process as { getuid: () => number }, 'getuid', () => uid + 1);
   await using _claim = claimEphemeral();
   assert.ok(existsSync(join(folder, 'pet-catalog-ephemeral-theirs')));
-});
-
-test('a folder that another start removed is replaced, ten times', async (t) => {
-  const folder = ownTemporaryFolder(t);
-  const { existsSync: exists } = fs;
-  let unseen = 0;
-  t.mock.method(fs, 'existsSync', (path: string) => {
-    if (!path.endsWith('.lock') || unseen === 0) return exists(path);
-    unseen -= 1;
-    return false;
-  });
-  const making = t.mock.method(fs, 'mkdtempSync');
-  syncBuiltinESMExports();
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-  // One look makes the lock, the other finds it missing.
-  unseen = 2;
-  {
-    await using claim = claimEphemeral();
-    assert.equal(making.mock.callCount(), 2);
-    assert.equal(isClaimed(claim.database.file), true);
-  }
-  unseen = 100;
-  const message = `Temporary folders in ${folder} are removed by others at once; set TMPDIR`;
-  assert.throws(claimEphemeral, says(message));
-  assert.equal(making.mock.callCount(), 2 + 10);
 });
 
 test('a temporary folder of the system that is not there is named', (t) => {

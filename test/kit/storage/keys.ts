@@ -146,13 +146,6 @@ export function keysContract(check: Check): void {
     assert.deepEqual(await entriesOf(unowned.id), [['key.create', null, { name, plan, limits, scopes, expiresAt }]]);
   });
 
-  check('a plan change is stored', async ({ storage }) => {
-    const { key } = await issue(storage);
-    const changed = await storage.keys.update(key.id, { plan: 'business', limits: PLANS.business }, OPERATOR);
-    assert.deepEqual(changed, { ...key, plan: 'business', limits: PLANS.business });
-    assert.deepEqual(await storage.keys.find(key.id), changed);
-  });
-
   check('the audit records every change to keys and bans, complete and in order', async ({ storage }) => {
     const { key, secret } = await issue(storage);
     const changes = { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 } as const;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { hashSecret, type KeyPosition } from '../../../src/catalog/api-key.ts';
+import { hashSecret } from '../../../src/catalog/api-key.ts';
 import { issueToken, revokeToken } from '../../../src/catalog/operator/access.ts';
-import { ALL_KEYS } from '../../../src/catalog/usage.ts';
 import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, NOW } from './bench.ts';
@@ -54,19 +53,6 @@ export function tokensContract(check: Check): void {
     assert.deepEqual(await idsOf({ state: 'banned', now: NOW + 90 }), []);
   });
 
-  check('pages of keys of one second have each key once, newest first', async ({ storage }) => {
-    const issued: string[] = [];
-    for (let index = 0; index < 7; index += 1) issued.push((await issue(storage)).key.id);
-    const seen: string[] = [];
-    for (let behind: KeyPosition | undefined; ; ) {
-      const { keys, last } = await storage.keys.page({ text: '', now: NOW, limit: 3, behind });
-      seen.push(...keys.map(({ id }) => id));
-      if (!last) break;
-      behind = last;
-    }
-    assert.deepEqual(seen, issued.toReversed());
-  });
-
   check('tokens and sessions of one second are listed newest first', async ({ storage }) => {
     const [tokens, sessions]: [string[], (string | undefined)[]] = [[], []];
     for (let index = 0; index < 7; index += 1) {
@@ -86,16 +72,5 @@ export function tokensContract(check: Check): void {
       (await storage.sessions.list(NOW)).map(({ id }) => id),
       sessions,
     );
-  });
-
-  check('the last use of a key is that of its newest usage', async ({ storage }) => {
-    const [used, unused] = [await issue(storage), await issue(storage)];
-    const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
-    for (const at of [NOW - 200_000, NOW - 7]) {
-      const records = [used.key.id, ALL_KEYS].map((keyId) => ({ keyId, ...counts, first: at, last: at }));
-      await storage.usage.add(at - (at % 60), records);
-    }
-    const found = await storage.usage.lastUses([used.key.id, unused.key.id, 'key_none']);
-    assert.deepEqual([...found], [[used.key.id, NOW - 7]]);
   });
 }
