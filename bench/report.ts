@@ -1,18 +1,13 @@
-import type { Calibration } from './calibration.ts';
 import type { Figure } from './figures.ts';
 import { type Machine, pinnedVersions } from './machine.ts';
-import { type Plot, plotSvg } from './plot.ts';
 import { ratio, type Scale, type Series } from './rounds.ts';
-import type { Point } from './shapes.ts';
 import { number, type Spread, spread } from './statistics.ts';
 import type { Workload } from './workload.ts';
 
-/** The rounds of one workload, on a machine that was quiet meanwhile. */
+/** The rounds of one workload. */
 export interface Result {
   readonly workload: Workload;
   readonly series: readonly Series[];
-  readonly calibration: Calibration;
-  readonly repeated: number;
 }
 
 /** The results of a run. */
@@ -26,32 +21,22 @@ export interface Run {
   readonly tookSeconds: number;
 }
 
-/** The report as Markdown, and the plots by file name. */
-export function report(run: Run): { markdown: string; plots: Map<string, string> } {
-  const plots = new Map<string, string>();
+/** The report as Markdown. */
+export function report(run: Run): string {
   const sections = run.workloads
     .filter(({ series }) => series.length > 0)
-    .map(({ workload, series }) => section(workload, series, plots));
+    .map(({ workload, series }) => section(workload, series));
   const short = summary(run);
   const markdown = [
     '# Results',
     `Written by \`npm run bench${run.isQuick ? ' -- --quick' : ''}\` in ${number(run.tookSeconds)} s. Ratios compare rates of the same round and are what to go by; rates are this machine’s.`,
-    quietness(run),
     machineTable(run),
     ...(short ? ['## In short', short] : []),
     ...(run.skipped.length > 0 ? [`Not measured:\n\n${run.skipped.map((line) => `- ${line}`).join('\n')}`] : []),
     ...sections,
     ...(run.figures.length > 0 ? ['## Start and memory', ownFigures(run)] : []),
   ];
-  return { markdown: `${markdown.join('\n\n')}\n`, plots };
-}
-
-/** What the fixed work says of the machine, which no workload found busy. */
-function quietness({ workloads }: Run): string {
-  const of = (name: 'ms' | 'taken' | 'apart') => spread(workloads.map(({ calibration }) => calibration[name].max));
-  const apart = spread(workloads.map(({ calibration }) => calibration.apart.median));
-  const again = workloads.reduce((sum, { repeated }) => sum + repeated, 0);
-  return `The machine was quiet in each workload; a disturbed round is measured again (${again} were). A fixed piece of work on each core, before and after every round, took at most ${number(of('ms').max)} ms, ${number(of('taken').max)} times the processor time that it got. But for the fastest and the slowest, the rounds of a contender were ${ranged(apart)} % apart, a workload’s median, and ${number(of('apart').max)} % at most.`;
+  return `${markdown.join('\n\n')}\n`;
 }
 
 function machineTable({ machine, scale }: Run): string {
@@ -111,7 +96,7 @@ function rateOf({ unit }: Workload): 'mbPerSecond' | 'perSecond' {
   return unit === 'MB' ? 'mbPerSecond' : 'perSecond';
 }
 
-function section(workload: Workload, series: readonly Series[], plots: Map<string, string>): string {
+function section(workload: Workload, series: readonly Series[]): string {
   const [first] = series;
   const rows = series.map((each) => {
     const rate = spread(each[rateOf(workload)]);
@@ -124,36 +109,7 @@ function section(workload: Workload, series: readonly Series[], plots: Map<strin
   });
   const unit = workload.unit === 'MB' ? 'MB/s' : 'requests/s';
   const head = ['', `${first?.name} ÷ this`, unit, 'processor µs', 'p99 ms', 'memory MB'];
-  return [
-    `## ${workload.title}`,
-    workload.about,
-    table(head, rows),
-    ...(workload.curve ? curve(workload, workload.curve, series, plots) : []),
-  ].join('\n\n');
-}
-
-function curve(
-  { name, title }: Workload,
-  { x, shape }: NonNullable<Workload['curve']>,
-  series: readonly Series[],
-  plots: Map<string, string>,
-): string[] {
-  const onCurve = series.filter((each) => each.x !== undefined);
-  const points = onCurve.map((each): Point => {
-    const perSecond = spread(each.perSecond).median;
-    return { x: each.x ?? 0, perSecond, mbPerSecond: spread(each.mbPerSecond).median };
-  });
-  const height = (rate: number) => (shape.y === 'microseconds per answer' ? 1e6 / rate : rate);
-  const plot: Plot = {
-    ...{ title, x, y: shape.y },
-    points: onCurve.map((each) => ({ x: each.x ?? 0, y: spread(each.perSecond.map(height)) })),
-  };
-  plots.set(`${name}.svg`, plotSvg(plot));
-  const { holds, sentence } = shape.judge(points);
-  return [
-    `![${title}: ${shape.y} by ${x}](plots/${name}.svg)`,
-    `Expected: ${shape.expected}. ${holds ? 'It holds' : '**It does not hold**'}: ${sentence}.`,
-  ];
+  return [`## ${workload.title}`, workload.about, table(head, rows)].join('\n\n');
 }
 
 function verdict(isMet: boolean | undefined): string {

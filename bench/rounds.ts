@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { calibrate, judge, type Timed } from './calibration.ts';
 import { measure } from './load.ts';
 import { processorSeconds, residentMb } from './servers.ts';
 import { type Spread, spread } from './statistics.ts';
@@ -7,8 +6,6 @@ import type { Workload } from './workload.ts';
 import type { Contender, Workshop } from './workshop.ts';
 
 const BYTES_PER_MB = 1e6;
-/** Of a round, in the mean: what disturbs one is often over in the next. */
-const TRIES_MAX = 3;
 /** How often to look whether servers still work, such as on counts to store; and how long at most. */
 const LOOK_MS = 250;
 const LOOKS_MAX = 40;
@@ -26,7 +23,6 @@ export interface Scale {
 /** The results of one contender in each round. */
 export interface Series {
   readonly name: string;
-  readonly x: number | undefined;
   readonly perSecond: number[];
   readonly mbPerSecond: number[];
   readonly p99Ms: number[];
@@ -36,66 +32,37 @@ export interface Series {
   residentMb: number;
 }
 
-/** The rounds of a workload, and the fixed work before and after each of them. */
-export interface Measurement {
-  readonly series: readonly Series[];
-  readonly timed: readonly Timed[];
-  /** Of rounds that were measured again, since the fixed work beside them was disturbed. */
-  readonly repeated: number;
-  /** The fixed work at its fastest, in milliseconds. */
-  readonly bestMs: number;
-}
-
 /**
- * Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Measures a disturbed
- * round again. `bestMs` is what the fixed work took at best until now. Throws if an answer is not what it should be.
+ * Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Throws if an answer is not
+ * what it should be.
  */
 export async function runWorkload(
   workload: Workload,
   shop: Workshop,
   { rounds, seconds, warmUpSeconds }: Scale,
-  bestMs: number,
-): Promise<Measurement> {
+): Promise<Series[]> {
   const contenders = await workload.contenders(shop);
-  const series = contenders.map(({ name, x }): Series => {
-    return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
+  const series = contenders.map(({ name }): Series => {
+    return { name, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });
-  const timed: Timed[] = [];
-  let best = bestMs;
   for (const contender of contenders) await round(shop, contender, warmUpSeconds);
-  const calibrateAtRest = async () => {
+  for (let i = 0; i < rounds; i += 1) {
     await untilIdle(contenders);
-    return calibrate(shop.machine);
-  };
-  let before = await calibrateAtRest();
-  let repeated = 0;
-  for (let i = 0; i < rounds; ) {
     const inTurn = [...contenders.entries()];
-    const found: [Series | undefined, Round][] = [];
-    for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse())
-      found.push([series[index], await round(shop, contender, workload.seconds ?? seconds)]);
-    const after = await calibrateAtRest();
-    const moments = [...before, ...after];
-    before = after;
-    best = Math.min(best, ...moments.map(({ wallMs }) => wallMs));
-    if (judge(moments, [], best).busy && repeated < rounds * (TRIES_MAX - 1)) {
-      repeated += 1;
-      continue;
-    }
-    timed.push(...moments);
-    for (const [kept, measured] of found) {
+    for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse()) {
+      const measured = await round(shop, contender, workload.seconds ?? seconds);
+      const kept = series[index];
       kept?.perSecond.push(measured.requests / measured.seconds);
       kept?.mbPerSecond.push(measured.bytes / BYTES_PER_MB / measured.seconds);
       kept?.p99Ms.push(measured.p99Ms);
       kept?.processorMicros.push((measured.processorSeconds * 1e6) / measured.requests);
     }
-    i += 1;
   }
   for (const [index, { server }] of contenders.entries()) {
     const measured = series[index];
     if (measured) measured.residentMb = residentMb(server.pid);
   }
-  return { series, timed, repeated, bestMs: best };
+  return series;
 }
 
 /** The ratio of a measure of two contenders in each round; undefined if one of them was not there. */
@@ -111,7 +78,7 @@ export function ratio(
   return spread(upper.map((value, index) => value / (lower[index] ?? Number.NaN)));
 }
 
-/** Waits until the servers have done what they had left to do, which is no disturbance from elsewhere. */
+/** Waits until the servers have done what they had left to do, which would count in the next round. */
 async function untilIdle(contenders: readonly Contender[]): Promise<void> {
   const sum = () => contenders.reduce((seconds, { server }) => seconds + processorSeconds(server.pid), 0);
   let before = sum();
@@ -122,8 +89,6 @@ async function untilIdle(contenders: readonly Contender[]): Promise<void> {
     before = now;
   }
 }
-
-type Round = Awaited<ReturnType<typeof round>>;
 
 async function round({ machine }: Workshop, { name, server, load, status }: Contender, seconds: number) {
   const before = processorSeconds(server.pid);

@@ -13,11 +13,6 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }
 
-/** The numbers without the least and the greatest, where that leaves some. */
-export function inner(values: readonly number[]): readonly number[] {
-  return values.length > 2 ? [...values].sort((a, b) => a - b).slice(1, -1) : values;
-}
-
 /** Formats a number with three significant digits and thousands separators. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';

@@ -1,5 +1,4 @@
 import type { Call } from './load.ts';
-import type { Shape } from './shapes.ts';
 import { type Contender, contender, peers, service, type Workshop } from './workshop.ts';
 
 /** The rate of one contender by that of another. */
@@ -25,8 +24,6 @@ export interface Workload {
   /** What a rate counts. */
   readonly unit: 'requests' | 'MB';
   readonly targets: readonly Target[];
-  /** Drawn over the contenders' `x`. */
-  readonly curve?: { readonly x: string; readonly shape: Shape };
   /** Whether a quick run has it. */
   readonly quick: boolean;
   /** How long a round is, if it must be longer than others. */

@@ -1,6 +1,6 @@
-import { addBannedKey, addKey, databaseFile } from './contents.ts';
-import { CURVES, KEYS } from './curves.ts';
-import type { Call } from './load.ts';
+import { copyFileSync } from 'node:fs';
+import { addBannedKey, addKey, addKeys, databaseFile } from './contents.ts';
+import { type Call, sendOnce } from './load.ts';
 import { postgresAndRedis } from './postgres.ts';
 import { besidePeers, create, LIST, list, type Workload } from './workload.ts';
 import { type Contender, contender, peers, serve, service } from './workshop.ts';
@@ -175,5 +175,35 @@ const SERVERS: Workload = {
   },
 };
 
+const KEYS_MANY = 100_000;
+
+/** How the rate depends on the number of keys that call. */
+const KEYS: Workload = {
+  name: 'keys',
+  title: 'Keys in rotation',
+  about:
+    'A list of 20, each request with the next of so many keys, all of which have called before, on a service of their own.',
+  unit: 'requests',
+  // As often as usage is stored, so that each round has it once.
+  seconds: 5,
+  quick: false,
+  targets: [{ of: `${KEYS_MANY} keys`, against: '1 key', atLeast: 0.85 }],
+  async contenders(shop) {
+    const issued = await databaseFile(shop.folder, 20);
+    const secrets = addKeys(issued, KEYS_MANY);
+    const found: Contender[] = [];
+    for (const keys of [1, 100, 10_000, KEYS_MANY]) {
+      const file = `${issued}-${keys}`;
+      copyFileSync(issued, file);
+      const server = await serve(shop, { DATABASE_URL: `sqlite:${file}` });
+      // As many calls in each rotation, so that the load generator does the same work.
+      const calls = secrets.map((_, index) => list(secrets[index % keys] ?? ''));
+      found.push(contender(shop, { name: keys === 1 ? '1 key' : `${keys} keys`, server, calls }));
+      await sendOnce(server.origin, calls.slice(0, keys), 64);
+    }
+    return found;
+  },
+};
+
 /** Every workload, in the order of a run. */
-export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, ...CURVES, SERVERS];
+export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, SERVERS];

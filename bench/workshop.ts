@@ -12,8 +12,6 @@ export interface Contender {
   readonly load: Omit<Load, 'seconds'>;
   /** The status that every answer must have. */
   readonly status: number;
-  /** Its place on the curve, if the workload draws one. */
-  readonly x?: number;
 }
 
 /** A service that runs on a database of its own, with a key that no load exhausts. */
