@@ -2,7 +2,7 @@ import { Command, type CommanderError, Help } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
 import { LimiterNotOpened } from '../limits/limiter.ts';
-import { DatabaseNotOpened } from '../storage/engine.ts';
+import { DatabaseLacks, DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
 import { refuseFormer } from './former.ts';
 import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
@@ -107,7 +107,8 @@ function report(error: unknown, invocation: Invocation): number {
     return 2;
   }
   if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
-    tell((error as Error).message);
+    const { cause, message } = error as Error;
+    tell(cause instanceof DatabaseLacks ? cause.message : message);
     return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
   }
   if (error instanceof Error && 'syscall' in error) {

@@ -7,6 +7,7 @@ import { BACKUP_INTERVALS_MAX, compareClocks, type Finding, ok, problem, warning
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { connect, endSoon } from './postgres/connection.ts';
+import { tryWork } from './postgres/doctor.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import type { Tables } from './sql/tables.ts';
 import { appliedIn } from './sqlite/contents.ts';
@@ -187,6 +188,7 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations),
       ...marked(marks),
+      ...(server.standby ? [] : await tryWork(client, url, missingOf(migrations).length === 0)),
       ...(missingOf(migrations).length === 0 ? catalogs((await client.query<Counter>(COUNTER)).rows, expected) : []),
     ];
   } catch (error) {

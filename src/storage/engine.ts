@@ -52,6 +52,8 @@ export interface Engine {
   readonly place: string;
   /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
+  /** Says what the database lacks, if an operator must remove the error. */
+  explain?(error: unknown): DatabaseLacks | undefined;
   /**
    * Takes a lock until the transaction ends: one holder at a time, in all processes. Absent where the begin of a
    * transaction takes the only one.
@@ -76,6 +78,9 @@ export interface Engine {
   /** Fulfilled, with the reason, when this process can no longer write and has to end. */
   readonly failed?: Promise<DatabaseNotOpened>;
 }
+
+/** A database cannot do its work until an operator acts. The message says what is missing, and what to do. */
+export class DatabaseLacks extends Error {}
 
 /** A claim of a database by a service, given back when disposed of. */
 export interface Claim extends AsyncDisposable {

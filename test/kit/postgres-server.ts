@@ -234,8 +234,8 @@ interface Owner {
   readonly gid?: number;
 }
 
-/** The server refuses to run as root: then it runs as the user that its package made. */
-function giveAway(folder: string): Owner {
+/** A server that refuses to run as root runs as the user that its package made, to whom the folder is given. */
+export function giveAway(folder: string): Owner {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ['-u', '-g'].map((flag) =>
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout),

@@ -1,16 +1,34 @@
 import { createClient } from '@redis/client';
 import { MACHINE, type Time, within } from '../../stdx/time.ts';
 import { compareClocks, type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
-import { CLUSTER_REFUSED, isCluster, type RedisClient, readInfo, type ServerInfo } from './link.ts';
+import { RedisCounts } from './counts.ts';
+import {
+  adviceOn,
+  CLUSTER_REFUSED,
+  isCluster,
+  KEY_PREFIX,
+  type RedisClient,
+  readInfo,
+  type ServerInfo,
+} from './link.ts';
 
 const REDIS = 'redis';
 const CHECK_MS = 5_000;
 /** Well below the 50 ms after which an instance counts alone. */
 const ROUND_TRIP_MS_MAX = 10;
 
-/** Checks a Redis or Valkey without changing anything in it, for five seconds at most. */
+/**
+ * Checks a Redis or Valkey for five seconds at most. It has it count on the keys of the heartbeat, as a service does,
+ * and changes nothing else in it.
+ */
 export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> = MACHINE): Promise<Finding[]> {
-  const client = createClient({ url, socket: { reconnectStrategy: false } });
+  const client = createClient({
+    url,
+    RESP: 2,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    socket: { reconnectStrategy: false },
+  });
   client.on('error', () => {});
   const lateness = () => new Error(`it did not answer within ${CHECK_MS / 1_000} s`);
   try {
@@ -19,7 +37,8 @@ export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> =
   } catch (error) {
     // Not the address: it may hold a password.
     const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
-    const advice = 'start it, or correct REDIS_URL; until then each instance admits its share of every limit';
+    const todo = adviceOn(error) ?? 'start it, or correct REDIS_URL';
+    const advice = `${todo}; until then each instance admits its share of every limit`;
     return [problem(REDIS, finding, advice)];
   } finally {
     client.destroy();
@@ -34,7 +53,26 @@ async function inspect(client: Pick<RedisClient, 'connect' | 'sendCommand'>): Pr
   const about = readInfo(String(await client.sendCommand(['INFO'])));
   const [seconds, micros] = (await client.sendCommand(['TIME'])) as unknown as string[];
   const now = Number(seconds) + Number(micros) / 1e6;
-  return [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
+  const findings = [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
+  const isRefused = findings.some(({ status }) => status === 'problem');
+  return isRefused ? findings : [...findings, await counting(client)];
+}
+
+/** Has it count, after each command of the script by itself: a script does not say which one it may not run. */
+async function counting(client: Pick<RedisClient, 'sendCommand'>): Promise<Finding> {
+  const { source, sha, beatKeys, beatArgs } = RedisCounts.SCRIPT;
+  const given = [`${beatKeys.length}`, ...beatKeys.map((key) => `${KEY_PREFIX}:{${key}}`), ...beatArgs];
+  const key = `${KEY_PREFIX}:{${beatKeys[0]}}`;
+  try {
+    await client.sendCommand(['GET', key]);
+    await client.sendCommand(['SET', key, '0 0 0 0', 'EX', '60']);
+    await client.sendCommand(['EVAL', source, ...given]);
+    await client.sendCommand(['EVALSHA', sha, ...given]);
+    return ok(REDIS, 'It counts');
+  } catch (error) {
+    const advice = adviceOn(error) ?? 'see its log';
+    return problem(REDIS, `It cannot count: ${(error as Error).message}`, advice);
+  }
 }
 
 function reached(about: ServerInfo, roundTripMs: number): Finding {

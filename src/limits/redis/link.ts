@@ -18,7 +18,7 @@ const CONNECT_MS = 900;
 const SILENCE_MS = 1_500;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
-const KEY_PREFIX = 'pet-catalog';
+export const KEY_PREFIX = 'pet-catalog';
 
 /** The Lua script that a link runs, and a call of it that writes, for the heartbeat. */
 export interface LinkScript {
@@ -273,8 +273,30 @@ function late(ms: number): Error {
   return new Error(`Redis did not answer within ${ms} ms`);
 }
 
-/** Reduces an error to its message for the log: its other members may hold an address with a password. */
+const RIGHTS = 'let the user of REDIS_URL run the commands on the keys that docs/scaling.md lists';
+/** Advice on errors that an operator must remove, by a part of their message. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/NOPERM|can't run this command or subcommand/, RIGHTS],
+  [/^OOM/, 'raise maxmemory, or give it a server of its own: it is full'],
+  [/^NOREPLICAS/, 'attach replicas, or lower min-replicas-to-write'],
+  [/^READONLY/, 'set REDIS_URL to the primary'],
+  [/^MISCONF/, 'see why its last snapshot failed, or set stop-writes-on-bgsave-error to no'],
+  [/^(NOAUTH|WRONGPASS)/, 'correct user and password in REDIS_URL'],
+  [/^CROSSSLOT|MOVED/, 'set REDIS_URL to a server without cluster mode'],
+  [
+    /self-signed certificate|unable to (get|verify)/,
+    'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',
+  ],
+];
+
+/** The advice on an error of Redis that an operator must remove; undefined for any other. */
+export function adviceOn(error: unknown): string | undefined {
+  return ADVICE.find(([pattern]) => pattern.test((error as Error).message ?? ''))?.[1];
+}
+
+/** Reduces an error to its message for the log, with what to do: its other members may hold an address and password. */
 function withoutAddress(error: unknown): Error {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
-  return new Error(message || code || 'Redis failed');
+  const advice = adviceOn(error);
+  return new Error(`${message || code || 'Redis failed'}${advice ? `; ${advice}` : ''}`);
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
 import { type Claim, DatabaseNotOpened } from '../engine.ts';
+import { shareSession, TRANSACTION_POOLER } from './pooler.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
@@ -50,9 +51,16 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
   }
 }
 
-/** Opens a pool in which a broken connection fails only the queries on it. */
-export function openPool(url: string, config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({ ...settingsOf(url, 'pet-catalog'), ...config });
+/**
+ * Opens a pool in which a broken connection fails only the queries on it. The server's settings are made on each new
+ * connection: a pooler such as PgBouncer refuses them among the parameters of the start.
+ */
+export function openPool(url: string, config: pg.PoolConfig, settings: Readonly<Record<string, number>> = {}): pg.Pool {
+  const sets = Object.entries(settings).map(([name, value]) => `set ${name} = ${value}`);
+  const onConnect = async (client: pg.ClientBase) => {
+    if (sets.length > 0) await client.query(sets.join('; '));
+  };
+  const pool = new pg.Pool({ ...settingsOf(url, 'pet-catalog'), ...config, onConnect });
   // An unhandled 'error' event ends the process, and the pool handles it only on idle connections.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -161,6 +169,9 @@ export async function claimPostgres(
     purpose: 'claim',
     retryMs: RECLAIM_MS,
     async prepare(client) {
+      if (!own && (await isPooledByTransaction(url, client))) {
+        throw new Error(`${TRANSACTION_POOLER.finding}; ${TRANSACTION_POOLER.advice}`);
+      }
       const { rows } = await client.query<{ held: boolean }>(
         `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
       );
@@ -174,6 +185,16 @@ export async function claimPostgres(
   });
   if (!(await claim.open().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
   return { taken, [Symbol.asyncDispose]: () => claim[Symbol.asyncDispose]() };
+}
+
+/** True if a pooler gives the session of an open connection to others between its transactions. */
+export async function isPooledByTransaction(url: string, open: pg.Client): Promise<boolean> {
+  const other = await connect(url, 'pooler');
+  try {
+    return await shareSession(open, other);
+  } finally {
+    await endSoon(other);
+  }
 }
 
 async function sessionOf(client: pg.Client): Promise<Session | undefined> {
@@ -248,6 +269,19 @@ export async function endSoon(connection: pg.Client | pg.Pool): Promise<void> {
   await Promise.race([connection.end().catch(() => {}), wait(END_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
+const ADVICE: Readonly<Record<string, string>> = {
+  // read_only_sql_transaction, insufficient_privilege, too_many_connections
+  '25006':
+    'it only reads, as a standby or a role with default_transaction_read_only does: let it write, or correct DATABASE_URL',
+  '42501': 'make the role of DATABASE_URL the owner of the database, or grant it what is missing',
+  '53300': 'raise the limit of the role (alter role … connection limit …) or max_connections of the server',
+};
+
+/** The advice on an error of the server that an operator must remove; undefined for any other. */
+export function adviceOn(error: unknown): string | undefined {
+  return ADVICE[(error as { code?: string }).code ?? ''];
+}
+
 /** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used, `more`, and what to do. */
 export function notOpened(url: string, more = ''): (error: Error) => never {
   return (error) => {
@@ -261,7 +295,8 @@ export function notOpened(url: string, more = ''): (error: Error) => never {
       UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
     };
     const { code, message } = firstOf(error);
-    const reason = `${message}${more}${hints[code ?? message] ?? ''}`;
+    const advice = adviceOn({ code });
+    const reason = `${message}${more}${hints[code ?? message] ?? (advice ? `; ${advice}` : '')}`;
     throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${reason}`, { cause: error });
   };
 }

@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import sql, { raw } from 'sql-template-tag';
 import { withoutPassword } from '../../config.ts';
-import type { Connection, Database, Engine, Failure, Lock, Statement, Transaction } from '../engine.ts';
+import {
+  type Connection,
+  type Database,
+  DatabaseLacks,
+  type Engine,
+  type Failure,
+  type Lock,
+  type Statement,
+  type Transaction,
+} from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
-import { ANSWER_TIMEOUT_MS, endSoon, KeptConnection, notOpened, openPool, readTable } from './connection.ts';
+import { ANSWER_TIMEOUT_MS, adviceOn, endSoon, KeptConnection, notOpened, openPool, readTable } from './connection.ts';
 
 const SERVER_VERSION_MIN = 14;
 /** Pool size of one instance. Work that finds no free connection within `CONNECT_TIMEOUT_MS` is refused. */
@@ -28,6 +38,8 @@ const RECONNECT_MS = 500;
 /** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
 
+const TOO_MANY_CONNECTIONS = '53300';
+
 class ConnectionLost extends Error {
   /** True if the statement was sent: then it may or may not have run. */
   readonly wasSent: boolean;
@@ -41,13 +53,16 @@ class ConnectionLost extends Error {
 /** A COMMIT whose answer was lost. */
 class CommitUnanswered extends Error {}
 
-/** Deadlines of the server and of the client, so that no request waits on a hung database. */
+/** Deadlines of the server, so that no request waits on a hung database; the client has one too. */
 const DEADLINES = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
-  query_timeout: ANSWER_TIMEOUT_MS,
 };
+/** Waits where the server gives the role no more connections: of work for one, and until more are asked for again. */
+const CROWDED_WAIT_MS = 2_000;
+const CROWDED_RETRY_MS = 50;
+const CROWDED_MS = 10_000;
 
 /**
  * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. `patient` is a
@@ -59,13 +74,16 @@ export async function openPostgres(
 ): Promise<Engine> {
   const origin = randomUUID();
   await prepare(url, purpose).catch(notOpened(url));
-  const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });
+  const pool = patient
+    ? openPool(url, { max: CONNECTIONS_MAX })
+    : openPool(url, { max: CONNECTIONS_MAX, query_timeout: ANSWER_TIMEOUT_MS }, DEADLINES);
   const db = new PostgresDatabase(pool);
   let feed: KeptConnection | undefined;
   return {
     db,
     place: withoutPassword(url),
     classify,
+    explain,
     lock,
     announce: async (trx) => {
       await trx.all(sql`select pg_notify('pet_catalog', ${origin})`);
@@ -151,8 +169,16 @@ function classify(error: unknown): Failure | undefined {
   if (code === '53100') return 'full';
   // read_only_sql_transaction: a standby, around a failover. 25P03, 25P04: transaction timeouts.
   if (['25006', '25P03', '25P04'].includes(code)) return 'unavailable';
+  // insufficient_privilege
+  if (code === '42501') return 'unavailable';
   // Connection exceptions, authorization, no such database, resources, operator intervention, system errors.
   return ['08', '28', '3D', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
+}
+
+function explain(error: unknown): DatabaseLacks | undefined {
+  const cause = error instanceof ConnectionLost ? error.cause : error;
+  const advice = adviceOn(cause);
+  return advice === undefined ? undefined : new DatabaseLacks(`${(cause as Error).message}; ${advice}`, { cause });
 }
 
 /** A pool that discards connections which may hang. */
@@ -160,6 +186,7 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #openedMs = new WeakMap<pg.PoolClient, number>();
   #lostMs = Number.NEGATIVE_INFINITY;
+  #crowded: NodeJS.Timeout | undefined;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -205,10 +232,34 @@ class PostgresDatabase implements Database {
    */
   async #connect(): Promise<CheckedClient> {
     for (;;) {
-      const client = await this.#pool.connect().catch((error) => lost(error, false));
+      const client = await this.#open().catch((error) => lost(error, false));
       if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, this.#onLost);
       client.release(true);
     }
+  }
+
+  /** Waits for a connection in use where the server gives the role no more, as work beyond the own pool does. */
+  async #open(): Promise<pg.PoolClient> {
+    const untilMs = performance.now() + CROWDED_WAIT_MS;
+    for (;;) {
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        const isCrowded = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
+        if (!isCrowded || performance.now() > untilMs) throw error;
+        this.#askForFewer();
+        await wait(CROWDED_RETRY_MS, undefined, { ref: false });
+      }
+    }
+  }
+
+  #askForFewer(): void {
+    const { options } = this.#pool;
+    options.max = Math.max(1, this.#pool.totalCount);
+    clearTimeout(this.#crowded);
+    this.#crowded = setTimeout(() => {
+      options.max = CONNECTIONS_MAX;
+    }, CROWDED_MS).unref();
   }
 
   readonly #onLost = () => this.reconnect();

@@ -205,8 +205,9 @@ export class Transactions {
           await new Promise<void>((resolve) => this.#time.setTimeout(resolve, LOCK_RETRY_MS));
           continue;
         }
-        this.#fail(kind, failure, error);
-        throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(error) : unavailable(failure, error);
+        const cause = this.engine.explain?.(error) ?? error;
+        this.#fail(kind, failure, cause);
+        throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(cause) : unavailable(failure, cause);
       }
     }
   }

@@ -85,7 +85,7 @@ function replaced(text: string, changes: readonly (readonly [string, string])[])
 }
 
 /** Writes a certificate for the loopback and its key into a folder; gives the certificate. */
-function selfSigned(folder: string): string {
+export function selfSigned(folder: string): string {
   const [certificate, key] = [join(folder, 'fullchain.pem'), join(folder, 'privkey.pem')];
   const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
   const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Finding } from '../../src/telemetry/finding.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { selfSigned } from '../kit/deploy/nginx.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { run, runProcess, serveProcess } from '../kit/process.ts';
+import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+/** A Redis that answers, and may or may not count: what `doctor` says of each. */
+
+const skip = redisServerMissing();
+const SHARE = 'until then each instance admits its share of every limit';
+/** As docs/scaling.md has it. */
+const RIGHTS =
+  'ACL SETUSER petcatalog on >secret resetkeys ~pet-catalog:* resetchannels -@all +info +ping +time +get +set +eval +evalsha';
+
+async function said(url: string): Promise<string[]> {
+  using folder = temporaryFolder();
+  const env = { REDIS_URL: url, INSTANCES: '2' };
+  const { stdout } = await run(['doctor', '--json'], { cwd: folder.path, env });
+  const findings = (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'redis').slice(1);
+  return findings.map((each) => (each.status === 'ok' ? each.finding : `${each.finding}; ${each.advice}`));
+}
+
+test('`doctor` has Redis count, and says what it lacks for that', { skip }, async () => {
+  await using server = await startRedis();
+  assert.deepEqual(await said(server.url), ['It counts']);
+  for (const [setting, value, usual, expected] of [
+    [
+      'maxmemory',
+      '1',
+      '0',
+      /^It cannot count: OOM command not allowed.*; raise maxmemory, or give it a server of its own: it is full$/,
+    ],
+    [
+      'min-replicas-to-write',
+      '1',
+      '0',
+      /^It cannot count: NOREPLICAS .*; attach replicas, or lower min-replicas-to-write$/,
+    ],
+  ] as const) {
+    await server.command('CONFIG', 'SET', setting, value);
+    const told = await said(server.url);
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? '', expected);
+    await server.command('CONFIG', 'SET', setting, usual);
+  }
+});
+
+test('the commands and keys of docs/scaling.md suffice, and `doctor` says when one is missing', { skip }, async () => {
+  await using server = await startRedis();
+  using folder = temporaryFolder();
+  const url = server.url.replace('redis://', 'redis://petcatalog:secret@');
+  const rights = 'let the user of REDIS_URL run the commands on the keys that docs/scaling.md lists';
+  await server.command(...RIGHTS.split(' '));
+  assert.deepEqual(await said(url), ['It counts']);
+  {
+    await using service = await serveProcess([], { cwd: folder.path, env: { REDIS_URL: url, INSTANCES: '1' } });
+    await untilTrue(async () => (await server.command('EXISTS', 'pet-catalog:{beat}')) === 1);
+    assert.doesNotMatch(service.output.stderr, /limiter_degraded/);
+  }
+  for (const [change, pattern] of [
+    ['-eval', /eval/],
+    ['-evalsha', /evalsha/],
+    ['-get', /'get'/],
+    ['-set', /'set'/],
+    ['resetkeys', /keys?\b/],
+  ] as const) {
+    await server.command('ACL', 'SETUSER', 'petcatalog', change);
+    const [told = '', ...others] = await said(url);
+    assert.deepEqual(others, []);
+    assert.match(told, pattern);
+    assert.ok(told.startsWith('It cannot count: ') && told.endsWith(`; ${rights}`), told);
+    await server.command(...RIGHTS.split(' '));
+  }
+  await server.command('ACL', 'SETUSER', 'petcatalog', '-info');
+  using other = temporaryFolder();
+  const env = { REDIS_URL: url, INSTANCES: '1' };
+  const { stdout } = await run(['doctor', '--json'], { cwd: other.path, env });
+  assert.match(stdout, new RegExp(`Redis cannot be used: NOPERM.*info.*${rights}; ${SHARE}`));
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  await untilTrue(() => /limiter_degraded.*docs\/scaling\.md/.test(service.output.stderr));
+});
+
+test('a certificate of an own authority opens Redis when NODE_EXTRA_CA_CERTS names it', { skip }, async () => {
+  using folder = temporaryFolder();
+  selfSigned(folder.path);
+  const [certFile, keyFile] = [join(folder.path, 'fullchain.pem'), join(folder.path, 'privkey.pem')];
+  const tls = ['--tls-port', `${await freePort()}`, '--tls-cert-file', certFile, '--tls-key-file', keyFile];
+  await using _server = await startRedis(...tls, '--tls-auth-clients', 'no');
+  const env = { REDIS_URL: `rediss://127.0.0.1:${tls[1]}`, INSTANCES: '1', PATH: process.env.PATH ?? '' };
+  const examine = async (more: Record<string, string>) =>
+    (await runProcess(['doctor', '--json'], { cwd: folder.path, env: { ...env, ...more } })).stdout;
+  assert.match(await examine({}), /name the file of its certificate authority in NODE_EXTRA_CA_CERTS/);
+  assert.match(await examine({ NODE_EXTRA_CA_CERTS: certFile }), /It counts/);
+});
