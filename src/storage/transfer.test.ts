@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
 import { OPERATOR } from '../../test/kit/operator.ts';
@@ -131,45 +131,5 @@ test('a target that keeps other rows than were written is noticed, and left empt
     await assert.rejects(move(), { message });
     assert.deepEqual(rowsOf(to.file, 'categories'), []);
     database.exec('DROP TRIGGER meddle');
-  }
-});
-
-test('an error of a database says what was kept; a defect stays what it is', async (t) => {
-  using places = await openPlaces(1);
-  const { to, move } = places;
-  const { run } = StatementSync.prototype;
-  // FULL, IOERR, CONSTRAINT: sqlite.org/rescode.html.
-  for (const [failing, errcode, message] of [
-    [/insert into pets/, 13, 'The transfer was interrupted: fault; nothing was kept: run it again'],
-    [
-      /^commit$/,
-      10,
-      'The transfer was interrupted: fault; either everything was kept or nothing: run it again to find out',
-    ],
-    [/insert into pets/, 19, 'fault'],
-  ] as const) {
-    const fault = Object.assign(new Error('fault'), { errcode });
-    let isRead = false;
-    const running = t.mock.method(
-      StatementSync.prototype,
-      'run',
-      function (this: StatementSync, ...values: Parameters<typeof run>) {
-        // The source commits first, having written nothing.
-        const isFailing = failing.test(this.sourceSQL) && (errcode !== 10 || isRead);
-        if (isFailing) throw fault;
-        return run.apply(this, values);
-      },
-    );
-    const onProgress: Transfer['onProgress'] = (doing) => {
-      isRead ||= doing === 'Verifying';
-    };
-    await assert.rejects(move(onProgress), (error: Error) => {
-      assert.equal(error.message, message);
-      assert.equal(error instanceof DatabaseNotOpened ? error.cause : error, fault);
-      assert.equal(error instanceof DatabaseNotOpened, errcode !== 19);
-      return true;
-    });
-    running.mock.restore();
-    assert.deepEqual(rowsOf(to.file, 'categories'), []);
   }
 });

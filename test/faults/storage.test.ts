@@ -229,16 +229,6 @@ test('one file serves one service; a killed one leaves nothing behind, and comma
   await using _third = await serveProcess([], options);
 });
 
-test('an unusable data folder is reported in one line', async () => {
-  using folder = temporaryFolder();
-  writeFileSync(join(folder.path, 'file'), '');
-  const { code, stderr } = await run(['serve', '--port', '0', '--database-url', 'sqlite:file/x.db'], {
-    cwd: folder.path,
-  });
-  assert.equal(code, 1);
-  assert.match(stderr, /^pet-catalog: Cannot use the folder of the database file\/x\.db: .*DATABASE_URL.*\n$/);
-});
-
 /** Fulfilled when such a statement next fails, as it does while another connection holds the lock. */
 function nextFailure(sql: string): Promise<void> {
   const { prototype } = StatementSync;

@@ -40,18 +40,6 @@ async function openBench() {
   };
 }
 
-test('a create is replayed for its key until the outcome expires, and then made and kept anew', async () => {
-  await using bench = await openBench();
-  const { create } = bench;
-  const last = NOW + IDEMPOTENCY_SECONDS - 1;
-  assert.deepEqual(await create('a'), [1, false]);
-  assert.deepEqual(await create('a'), [1, true]);
-  assert.deepEqual(await create('a', { now: last }), [1, true]);
-  assert.deepEqual(await create('a', { now: last + 1 }), [2, false]);
-  assert.deepEqual(await create('a', { now: last + IDEMPOTENCY_SECONDS }), [2, true]);
-  assert.deepEqual(await create('a', { now: last + 2, fingerprint: 'f' }), [2, true]);
-});
-
 test('a key for a different request is refused while its outcome is kept, and its text is not stored', async () => {
   await using bench = await openBench();
   const { db, create } = bench;

@@ -140,8 +140,18 @@ test('a backup is one file that reading leaves as it is, and a damaged database 
   const before = contentsOf(place.in('backups'));
   assert.deepEqual(namesIn(to), ['Dog']);
   assert.deepEqual(contentsOf(place.in('backups')), before);
+  {
+    // A row that SQLite copies, and that the table may not hold.
+    using database = new DatabaseSync(file);
+    database.enableDefensive(false);
+    database.exec(`UPDATE categories SET description = NULL; PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, 'description text', 'description text not null') WHERE name = 'categories'`);
+  }
+  const refused = () =>
+    assert.throws(() => backUp(file, to, { force: true }), says(/^The database .*x\.db is damaged: /));
+  refused();
   overwrite(file);
-  assert.throws(() => backUp(file, to, { force: true }), says(/^The database .*x\.db is damaged: /));
+  refused();
   assert.deepEqual(contentsOf(place.in('backups')), before);
 });
 
@@ -177,10 +187,11 @@ test('a restore takes the place of a sound database, which is kept with the comm
   assert.deepEqual([namesIn(kept), statSync(kept).mode & 0o777], [['Cat'], 0o600]);
   {
     using reader = new DatabaseSync(file);
-    reader.exec('PRAGMA journal_mode = WAL; SELECT count(*) FROM categories');
+    reader.exec("PRAGMA journal_mode = WAL; UPDATE categories SET name = 'Late'");
     assert.ok(existsSync(`${file}-shm`));
     assert.equal(restore(from, file, NOW), `${file}.replaced-${NOW + 1}`, 'what was kept before is not replaced');
     assert.ok(!existsSync(`${file}-shm`), 'that of the reader, who has the old database');
+    assert.deepEqual(namesIn(`${file}.replaced-${NOW + 1}`), ['Late'], 'its log was moved into it');
   }
   const elsewhere = place.in('new/y.db');
   assert.equal(restore(from, elsewhere, NOW), undefined);

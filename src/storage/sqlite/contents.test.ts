@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { DatabaseNotOpened } from '../engine.ts';
-import { appliedIn, wasReplaced } from './contents.ts';
+import { wasReplaced } from './contents.ts';
 import { openSqlite } from './engine.ts';
 
 test('a database that lost its categories or its keys became empty, and one whose categories were deleted did not', async () => {
@@ -36,14 +35,4 @@ test('a database that lost its categories or its keys became empty, and one whos
   ] as const) {
     assert.equal(wasReplaced(earlier, later), isEmpty, `${earlier} ${later}`);
   }
-});
-
-test('a file without our tables is named as such, and one that cannot be read is not', () => {
-  using database = new DatabaseSync(':memory:');
-  assert.throws(
-    () => appliedIn(database, 'x.db'),
-    new DatabaseNotOpened('x.db holds no catalog; name the file of one'),
-  );
-  database.close();
-  assert.throws(() => appliedIn(database, 'x.db'), { code: 'ERR_INVALID_STATE' });
 });

@@ -3,43 +3,12 @@ import fs, { mkdtempDisposableSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { DatabaseDamaged, failureOf, findObstacle, findOtherOwner, notOpened } from './failure.ts';
+import { test } from 'node:test';
+import { DatabaseDamaged, findObstacle, findOtherOwner, notOpened } from './failure.ts';
 
 const FILE = join(tmpdir(), 'x.db');
-const FULL_DISK = 'its disk is full; make room';
-
-/** The room that is left on the disk, as the system tells it. */
-function roomLeft(t: TestContext, bytes: number): void {
-  const { statfsSync } = fs;
-  t.mock.method(fs, 'statfsSync', (folder: string) => {
-    assert.equal(folder, tmpdir());
-    return { ...statfsSync(folder), bavail: bytes / 4_096, bsize: 4_096 };
-  });
-  syncBuiltinESMExports();
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-}
 
 const error = (fields: object, message = 'disk I/O error') => Object.assign(new Error(message), fields);
-
-test('a full disk is recognised by its code, and by an I/O error where there is no room', (t) => {
-  roomLeft(t, 65_536);
-  // FULL, IOERR, IOERR_SHMSIZE, CORRUPT: sqlite.org/rescode.html.
-  for (const [fields, isFull] of [
-    [{ errcode: 13 }, true],
-    [{ errcode: 13 + 256 }, true],
-    [{ code: 'ENOSPC' }, true],
-    [{ code: 'EACCES' }, false],
-    [{ errcode: 10 }, false],
-    [{ errcode: 4_874 }, false],
-    [{}, false],
-  ] as const) {
-    assert.equal(failureOf(FILE, error(fields)) === FULL_DISK, isFull, JSON.stringify(fields));
-  }
-});
 
 test('a file whose content is wrong is damaged, and anything else is a reason why it is not opened', () => {
   // CORRUPT, CORRUPT_VTAB, NOTADB, IOERR_SHORT_READ, IOERR_READ, CANTOPEN: sqlite.org/rescode.html.
