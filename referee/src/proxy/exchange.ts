@@ -380,7 +380,9 @@ export class Exchange {
     const half = (value ?? Buffer.alloc(0)).subarray(0, Math.floor((value?.length ?? 0) / 2));
     if (half.length > 0) {
       this.#head(answer);
-      await this.#write(half);
+      this.#keep(half);
+      // A piece may wait in the message until the next turn.
+      await new Promise((resolve) => this.#response.write(half, resolve));
     }
     this.#close('destroySoon');
     drain(chunks).catch(() => {});
