@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { learnedFrom, UNKNOWN_CLIENT } from '../../src/client/learned.ts';
@@ -41,6 +42,8 @@ export function things(): RequestListener {
 export interface StageOptions {
   readonly asked?: Partial<Asked>;
   readonly api?: () => RequestListener;
+  /** The address of an API that is there, in place of one for each play. */
+  readonly upstream?: string;
   readonly playsMax?: number;
   readonly isWhole?: boolean;
   readonly proxy?: Partial<ProxyOptions>;
@@ -54,11 +57,11 @@ export async function judged(
   client: (url: string) => Promise<void>,
   options: StageOptions = {},
 ): Promise<ClientReport> {
-  const { asked = {}, api = things, playsMax = 24, isWhole = false, proxy = {} } = options;
+  const { asked = {}, api = things, upstream: address, playsMax = 24, isWhole = false, proxy = {} } = options;
   const wanted = { ...ASKED, ...asked };
   const play = async (script: string): Promise<Play> => {
-    await using upstream = await standing(createServer(api()));
-    await using opened = await openProxy({ ...proxy, upstream: upstream.url, script });
+    await using upstream = address === undefined ? await standing(createServer(api())) : undefined;
+    await using opened = await openProxy({ ...proxy, upstream: address ?? upstream?.url ?? '', script });
     const exit = await client(opened.url).then(
       () => 0,
       () => 1,
@@ -66,6 +69,7 @@ export async function judged(
     return { ...(await opened.end()), command: { exit, timedOut: false } };
   };
   const runs = [await play('ok'), await play('ok')];
+  assert.ok(runs.every(({ command }) => command?.exit === 0), 'the client fails without a fault');
   const learned = learnedFrom(runs.map(({ requests }) => requests));
   const planned = planFor(learned, wanted.customs, isWhole);
   const chosen = planned.slice(0, isWhole ? undefined : playsMax);
