@@ -69,7 +69,10 @@ export async function judged(
     return { ...(await opened.end()), command: { exit, timedOut: false } };
   };
   const runs = [await play('ok'), await play('ok')];
-  assert.ok(runs.every(({ command }) => command?.exit === 0), 'the client fails without a fault');
+  assert.ok(
+    runs.every(({ command }) => command?.exit === 0),
+    'the client fails without a fault',
+  );
   const learned = learnedFrom(runs.map(({ requests }) => requests));
   const planned = planFor(learned, wanted.customs, isWhole);
   const chosen = planned.slice(0, isWhole ? undefined : playsMax);

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './kit/fixtures.ts';
+
+/** The package as somebody else installs it: alone in an empty folder, on every Node.js that is maintained. */
+
+const HERE = fileURLToPath(new URL('..', import.meta.url));
+const KIT = fileURLToPath(new URL('./kit', import.meta.url));
+const BYTES_MAX = 500_000;
+const DEPENDENCIES_MAX = 3;
+
+const hasRegistry = spawnSync('npm', ['ping'], { timeout: 20_000 }).status === 0;
+assert.ok(hasRegistry || process.env.CI !== 'true', 'the package registry does not answer');
+
+describe('the package', { skip: !hasRegistry && 'the package registry does not answer' }, () => {
+  const packed = temporaryFolder();
+  let file = '';
+  before(() => {
+    execFileSync('npm', ['pack', '--pack-destination', packed.path], { cwd: HERE, stdio: 'ignore' });
+    file = join(packed.path, readdirSync(packed.path).find((name) => name.endsWith('.tgz')) ?? '');
+  });
+  after(() => packed[Symbol.dispose]());
+
+  test('is small', () => {
+    assert.ok(statSync(file).size < BYTES_MAX, `${statSync(file).size} bytes`);
+  });
+
+  for (const version of ['22', '24', '26']) {
+    test(`judges a client on Node.js ${version}, installed alone in an empty folder`, () => {
+      using folder = temporaryFolder();
+      const inFolder = { cwd: folder.path, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] } as const;
+      execFileSync('npm', ['init', '-y'], inFolder);
+      execFileSync('npm', ['install', '--no-audit', '--no-fund', `node@${version}`, file], inFolder);
+      const bin = join(folder.path, 'node_modules', '.bin');
+      const node = join(bin, 'node');
+      assert.match(execFileSync(node, ['--version'], inFolder), new RegExp(`^v${version}\\.`));
+      const installed = readdirSync(join(folder.path, 'node_modules')).filter((name) => !/^(\.|node)/.test(name));
+      assert.ok(installed.length <= DEPENDENCIES_MAX + 1, `${installed}`);
+      const program = 'fetch(process.env.REFEREE_URL + "/things", { method: "POST", body: "{}" }).then(() => {})';
+      // The API runs on the checkout's Node.js, which reads TypeScript.
+      const api = `${process.execPath} ${join(KIT, 'api.ts')}`;
+      const args = ['referee', 'client', 'ok', '--start', api, '--json', '--', node, '-e', program];
+      const env = { PATH: `${bin}:${process.env.PATH}` };
+      const { stdout, stderr, status } = spawnSync('npx', ['--no-install', ...args], { ...inFolder, env });
+      assert.equal(status, 0, stdout + stderr);
+      assert.equal(JSON.parse(stdout).calls[0].kind, 'POST /api/things');
+    });
+  }
+});
