@@ -32,7 +32,7 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
   for (const version of ['22', '24', '26']) {
     test(`judges a client on Node.js ${version}, installed alone in an empty folder`, () => {
       using folder = temporaryFolder();
-      const inFolder = { cwd: folder.path, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] } as const;
+      const inFolder = { cwd: folder.path, encoding: 'utf8' as const };
       execFileSync('npm', ['init', '-y'], inFolder);
       execFileSync('npm', ['install', '--no-audit', '--no-fund', `node@${version}`, file], inFolder);
       const bin = join(folder.path, 'node_modules', '.bin');

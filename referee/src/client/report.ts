@@ -87,14 +87,21 @@ export function reportOn(played: Played, wanted: Asked, unknown: Learned): Clien
   const { plays, planned, durationMs, learned } = played;
   const judged = plays.map((play) => ({ play, ...judge(play, learned ?? unknown, wanted.customs) }));
   const calls = learned?.calls ?? countsOf(plays);
-  const cells = calls.flatMap(({ kind }) =>
+  const found = calls.flatMap(({ kind }) =>
     RULE_NAMES.filter((rule) => isWanted(rule, wanted)).flatMap((rule) =>
       cellFor(kind, rule, { judged, played, wanted }),
     ),
   );
+  const cells = found.filter((cell) => !isSaidByOnce(cell, found));
   const remarks = [...new Set([...(learned?.remarks ?? []), ...judged.flatMap((each) => each.remarks)])];
   const exit = exitOf(cells, { played, wanted });
   return { calls, planned, played: plays.length, durationMs, rules: cells, remarks, plays, exit };
+}
+
+/** True for `retries-safely` where `once` is broken too: one fault is shown once. */
+function isSaidByOnce({ kind, rule, verdict }: Cell, cells: readonly Cell[]): boolean {
+  if (rule !== 'retries-safely' || verdict !== 'broken') return false;
+  return cells.some((each) => each.kind === kind && each.rule === 'once' && each.verdict === 'broken' && !each.isKnown);
 }
 
 type JudgedPlay = Judged & { readonly play: Play };
