@@ -1,101 +1,46 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BENCH, type Machine } from './machine.ts';
-import { installed, pinned } from './servers.ts';
+import { BENCH, LOAD_CORE, pinned } from './machine.ts';
 
-/** The core of the load generator; the servers have the other. */
-const LOAD_CORE = 0;
+const LIST_PATH = '/v1/categories';
+const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, needs walks' });
 
-/** One request of a load. */
-export interface Call {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  /** The secret; none is sent if it is absent. */
-  readonly key?: string;
-  readonly ifNoneMatch?: string;
-  readonly body?: string;
-}
-
+/** Calls that are sent in turn, over so many connections, each answered with the same status. */
 export interface Load {
-  readonly origin: string;
-  /** A file that `writeCalls` wrote; its calls are sent in turn. */
   readonly callsFile: string;
   readonly connections: number;
-  readonly seconds: number;
+  readonly status: 200 | 201;
+}
+
+/** Writes a load of lists, or of creates, with these keys in turn. */
+export function loadOf(
+  kind: 'list' | 'create',
+  { secrets, connections, folder }: { secrets: readonly string[]; connections: number; folder: string },
+): Load {
+  const callsFile = join(folder, `calls-${process.hrtime.bigint()}`);
+  const rest = kind === 'list' ? ['', ''] : ['', CREATE_BODY];
+  const method = kind === 'list' ? 'GET' : 'POST';
+  writeFileSync(callsFile, secrets.map((key) => `${[method, LIST_PATH, key, ...rest].join('\t')}\n`).join(''));
+  return { callsFile, connections, status: kind === 'list' ? 200 : 201 };
 }
 
 /** The results of a load. */
 export interface Measured {
   readonly requests: number;
-  readonly seconds: number;
-  readonly bytes: number;
-  /** Answers of 400 and above. */
-  readonly refused: number;
-  readonly broken: number;
-  readonly p50Ms: number;
+  readonly perSecond: number;
   readonly p99Ms: number;
 }
 
-/** Writes calls to a file for the load generator. */
-export function writeCalls(file: string, calls: readonly Call[]): string {
-  const lines = calls.map(({ method, path, key = '', ifNoneMatch = '', body = '' }) =>
-    [method, path, key, ifNoneMatch, body].join('\t'),
-  );
-  writeFileSync(file, `${lines.join('\n')}\n`);
-  return file;
-}
-
-/**
- * Sends every call once, over so many connections, and returns how many were answered with 200 and in how many seconds.
- * Load generators cannot do that; one is not needed, as first requests are slow to answer.
- */
-export async function sendOnce(origin: string, calls: readonly Call[], connections: number) {
-  const { hostname, port } = new URL(origin);
-  const startedMs = performance.now();
-  let [begun, good] = [0, 0];
-  const work = async () => {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true }).setEncoding('latin1');
-    const texts: AsyncIterator<string> = socket[Symbol.asyncIterator]();
-    for (let call = calls[begun++]; call; call = calls[begun++]) {
-      socket.write(`${call.method} ${call.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${call.key}\r\n\r\n`);
-      if ((await answer(texts)).startsWith('HTTP/1.1 200 ')) good += 1;
-    }
-    socket.destroy();
-  };
-  await Promise.all(Array.from({ length: connections }, work));
-  return { good, seconds: (performance.now() - startedMs) / 1000 };
-}
-
-/** The next answer that comes, whose length its head must tell. Throws if the connection ends before it is whole. */
-async function answer(texts: AsyncIterator<string>): Promise<string> {
-  let text = '';
-  for (;;) {
-    const { value, done } = await texts.next();
-    if (done) throw new Error(`The connection was closed within an answer: ${text}`);
-    text += value;
-    const head = text.indexOf('\r\n\r\n');
-    const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
-    if (head >= 0 && length === undefined) throw new Error(`An answer does not tell its length: ${text}`);
-    if (head >= 0 && text.length >= head + 4 + Number(length)) return text;
-  }
-}
-
-/** Sends calls in turn for so many seconds, with wrk if it is installed, else with autocannon. */
-export async function measure(machine: Machine, load: Load): Promise<Measured> {
-  const { origin, callsFile, connections, seconds } = load;
-  const [command = '', ...args] = pinned(
-    machine,
-    LOAD_CORE,
-    machine.wrk
-      ? [
-          ...['wrk', '-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '10s'],
-          ...['-s', join(BENCH, 'load', 'wrk.lua'), origin, '--', callsFile],
-        ]
-      : [process.execPath, autocannon(), origin, callsFile, `${connections}`, `${seconds}`],
-  );
+/** Sends a load for so many seconds, with wrk. Throws if an answer was missing or another than it should be. */
+export async function measure(
+  origin: string,
+  { callsFile, connections, status }: Load,
+  seconds: number,
+): Promise<Measured> {
+  const wrk = ['wrk', '-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '10s'];
+  const [command = '', ...args] = pinned(LOAD_CORE, [...wrk, '-s', join(BENCH, 'wrk.lua'), origin, '--', callsFile]);
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -103,16 +48,9 @@ export async function measure(machine: Machine, load: Load): Promise<Measured> {
   });
   await once(child, 'close');
   const figures = /^BENCH (.*)$/m.exec(output)?.[1];
-  if (!figures) throw new Error(`The load generator told no figures: ${output}`);
-  const measured: Measured = JSON.parse(figures);
-  if (measured.broken > 0) throw new Error(`${measured.broken} requests to ${origin} were not answered`);
-  return measured;
-}
-
-function autocannon(): string {
-  const folder = join(BENCH, 'load');
-  if (!existsSync(join(folder, 'node_modules')) && !installed(folder)) {
-    throw new Error('There is neither wrk nor a way to install autocannon: install wrk (Debian: apt install wrk)');
-  }
-  return join(folder, 'autocannon.js');
+  if (!figures) throw new Error(`wrk told no figures: ${output}`);
+  const { requests, broken, refused, p99Ms, ...measured } = JSON.parse(figures);
+  if (requests === 0 || broken + refused > 0)
+    throw new Error(`Of ${requests} requests to ${origin} ${broken} broke off, and ${refused} were no ${status}`);
+  return { requests, perSecond: requests / measured.seconds, p99Ms };
 }
