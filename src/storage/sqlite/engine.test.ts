@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -10,6 +10,7 @@ import { insert, onSqlite } from '../../../test/kit/storage/bench.ts';
 import { engineContract } from '../../../test/kit/storage-contract.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
+import { openSound } from './database-file.ts';
 import { openSqlite } from './engine.ts';
 
 engineContract(onSqlite);
@@ -25,6 +26,22 @@ test('a commit to a file that was replaced meanwhile is of unknown outcome', asy
   });
   const error = await replaced.catch((reason: unknown) => reason);
   assert.equal(classify(error), 'unknown');
+  await db.close();
+});
+
+test('a look at its file in the process of a service releases none of its locks', {
+  skip: process.platform !== 'linux' && 'only Linux lists the locks of a file',
+}, async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  const { db } = await openSqlite(file, 'serve');
+  await db.run(sql`update category_counter set last_id = 7`);
+  const { ino } = statSync(file);
+  const locks = () => readFileSync('/proc/locks', 'utf8').match(new RegExp(`:${ino} `, 'g'))?.length;
+  assert.equal(locks(), 1);
+  // As the checks of `doctor` do for the console.
+  openSound(file).close();
+  assert.equal(locks(), 1);
   await db.close();
 });
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 const HEADER_BYTES = 32;
@@ -12,9 +12,7 @@ const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
 const ORDERED_FRAMES_MAX = 256;
 /** A log that changes at every reading is in use, and then what looks wrong is being written. */
 const READINGS_MAX = 5;
-/** The header of a database file (sqlite.org/fileformat2.html, section 1.3), and the byte whose page is never used. */
-const DATABASE_HEADER_BYTES = 100;
-const DATABASE_MAGIC = 'SQLite format 3\0';
+/** The byte whose page is never used (sqlite.org/fileformat2.html, section 1.4). */
 const LOCK_BYTE = 0x40000000;
 
 type Checksum = readonly [number, number];
@@ -27,6 +25,7 @@ interface Log {
   /** The pages in those frames, and how many the database has after the last of them. */
   readonly pages: ReadonlySet<number>;
   readonly pageCount: number;
+  readonly pageBytes: number;
   /** Where the last whole transaction ends. */
   readonly intactBytes: number;
   /** Tells one round of the log from another: a checkpoint begins it anew. */
@@ -55,7 +54,7 @@ type ReadWord = (at: number) => number;
  * very last transaction, too: it counts frames only once they are synced. Without one, such damage looks like a torn
  * transaction and passes. A log with transactions beside a file that is missing or empty is damage as well.
  *
- * A file that is shorter than its header or its log says is damage too: SQLite would fill the gap with empty pages.
+ * A file that is shorter than its log says is damage too: SQLite would fill the gap with empty pages.
  *
  * Another process may write meanwhile, so a finding counts only if a second reading of the same round agrees. The
  * process that has the database open must not read the index: closing it would release SQLite's locks.
@@ -85,41 +84,20 @@ function findLost(log: Log, index: Index | undefined): string | undefined {
   return index && log.salt === index.salt && index.frames > log.frames ? damagedAt(log.intactBytes) : undefined;
 }
 
-/** Pages that are neither in the file nor in the log. */
+/**
+ * Pages that are neither in the file nor in the log. A file without commits in its log SQLite itself compares with its
+ * header. The file is not opened here: closing it would release the locks of this process on it.
+ */
 function findGap(file: string, log: Log): string | undefined {
-  const header = readHeader(file);
-  if (!header) {
-    return log.commits > 0 ? `it is missing or empty, while its log holds transactions (${log.commits})` : undefined;
-  }
-  const { pageBytes, bytes } = header;
-  const pageCount = log.commits > 0 ? log.pageCount : header.pageCount;
-  const needed = pageCount * pageBytes;
-  if (pageBytes === 0 || bytes >= needed) return undefined;
-  const locked = Math.floor(LOCK_BYTE / pageBytes) + 1;
-  for (let page = Math.floor(bytes / pageBytes) + 1; page <= pageCount; page += 1) {
+  if (log.commits === 0) return undefined;
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes === 0) return `it is missing or empty, while its log holds transactions (${log.commits})`;
+  const needed = log.pageCount * log.pageBytes;
+  const locked = Math.floor(LOCK_BYTE / log.pageBytes) + 1;
+  for (let page = Math.floor(bytes / log.pageBytes) + 1; page <= log.pageCount; page += 1) {
     if (!log.pages.has(page) && page !== locked) return `it has ${bytes} bytes, and should have ${needed}`;
   }
   return undefined;
-}
-
-/** The bytes of a database file, and what its header says; undefined if it is missing or empty. */
-function readHeader(file: string) {
-  // The header before the size: a checkpoint writes the first page before those behind it.
-  const header = Buffer.alloc(DATABASE_HEADER_BYTES);
-  if (!existsSync(file)) return undefined;
-  const descriptor = openSync(file, 'r');
-  try {
-    readSync(descriptor, header, 0, header.length, 0);
-  } finally {
-    closeSync(descriptor);
-  }
-  const bytes = statSync(file).size;
-  if (bytes === 0) return undefined;
-  const isDatabase = header.toString('latin1', 0, DATABASE_MAGIC.length) === DATABASE_MAGIC;
-  // 1 stands for 65,536. Programs older than SQLite 3.7 leave a page count that is not of the last change.
-  const pageBytes = isDatabase ? header.readUInt16BE(16) : 0;
-  const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
-  return { bytes, pageBytes: pageBytes === 1 ? 65_536 : pageBytes, pageCount: isCurrent ? header.readUInt32BE(28) : 0 };
 }
 
 type Index = NonNullable<ReturnType<typeof readIndex>>;
@@ -143,7 +121,15 @@ function damagedAt(at: number): string {
 }
 
 function readLog(file: string, read: (file: string) => Buffer): Log {
-  const empty = { commits: 0, frames: 0, pages: new Set<number>(), pageCount: 0, intactBytes: 0, salt: '' };
+  const empty = {
+    commits: 0,
+    frames: 0,
+    pages: new Set<number>(),
+    pageCount: 0,
+    pageBytes: 0,
+    intactBytes: 0,
+    salt: '',
+  };
   if (!existsSync(file)) return empty;
   const log = read(file);
   if (log.length <= HEADER_BYTES) return empty;
@@ -159,12 +145,13 @@ function readLog(file: string, read: (file: string) => Buffer): Log {
 }
 
 function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
-  const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
+  const pageBytes = log.readUInt32BE(8);
+  const frameBytes = FRAME_HEADER_BYTES + pageBytes;
   const salt = log.subarray(16, 24);
   const hasSalt = (at: number) => salt.equals(log.subarray(at + 8, at + 16));
   /** The checksum of a frame, which goes on from that of the frame before it. */
   const sumOf = (at: number, before: Checksum) =>
-    checksum(checksum(before, at, 8, readWord), at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES, readWord);
+    checksum(checksum(before, at, 8, readWord), at + FRAME_HEADER_BYTES, pageBytes, readWord);
   const pages = new Set<number>();
   let [commits, intactBytes, pageCount] = [0, HEADER_BYTES, 0];
   let sum = header;
@@ -198,7 +185,7 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
     if (isIntact) lastPage = isOpen ? page : 0;
   }
   const frames = (intactBytes - HEADER_BYTES) / frameBytes;
-  const found = { commits, frames, pages, pageCount, intactBytes, salt: salt.toString('hex') };
+  const found = { commits, frames, pages, pageCount, pageBytes, intactBytes, salt: salt.toString('hex') };
   return behind > 1 ? { ...found, damage: damagedAt(at) } : found;
 }
 
