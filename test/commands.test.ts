@@ -174,7 +174,7 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual(await audited(), [busy, old], 'of a week');
   const database = new DatabaseSync(place.database);
   database.exec(
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1001) insert into audit_entries select 1000 + i, ${now}, 'a', 'cli', 'key.revoke', 'key_' || i, 'null', 'null' from n`,
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1001) insert into audit_entries (id, at, actor, via, action, target, before, after) select 1000 + i, ${now}, 'a', 'cli', 'key.revoke', 'key_' || i, 'null', 'null' from n`,
   );
   database.close();
   const targets = await audited('--since', '24h');
@@ -251,7 +251,7 @@ test('keys list shows each key with its state: active, banned, expired or revoke
   const wrong = await place.command('keys', 'list', '--state', 'gone');
   assert.deepEqual(
     [wrong.code, wrong.stderr],
-    [2, 'pet-catalog: --state is "gone"; send one of active, expired, revoked, banned\n'],
+    [2, 'pet-catalog: --state is "gone"; send one of active, expired, revoked, paused, banned\n'],
   );
 });
 

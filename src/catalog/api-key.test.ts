@@ -118,6 +118,7 @@ test('a key is made as it is wanted, up to each bound, and refused in words beyo
     createdAt: now,
     expiresAt: null,
     revokedAt: null,
+    pausedAt: null,
     owner: null,
     ban: null,
     epoch: 0,

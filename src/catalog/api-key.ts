@@ -52,6 +52,8 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Since when it is not accepted, until it is resumed; null if it is not paused. */
+  readonly pausedAt: number | null;
   /** The customer's own id, if the operator noted one. */
   readonly owner: string | null;
   /** The last ban that no operator lifted, running or over. */
@@ -96,6 +98,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     createdAt: now,
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
+    pausedAt: null,
     owner: wanted.owner ?? null,
     ban: null,
     epoch: 0,
@@ -237,7 +240,7 @@ function checksum(text: string): string {
 
 export interface KeyStorage {
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
-  /** The key that owns a secret, whether or not it is still usable. */
+  /** The key that owns a secret, whether or not it is still usable; none for a paused one. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
   /** The rotated secrets of each of these keys that still work, and until when, the last to end first. */
@@ -253,7 +256,7 @@ export interface KeyStorage {
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
   /**
-   * This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is.
+   * This and the next three return the updated key, or undefined if the id is unknown. A revoked key stays as it is.
    * Every change throws what `unless` throws.
    */
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
@@ -264,6 +267,8 @@ export interface KeyStorage {
     rotation: Rotation,
     unless?: Precondition<ApiKey>,
   ): Promise<ApiKey | undefined>;
+  /** Pauses a key from a moment on, or resumes it with null; a paused one keeps its first moment. */
+  pause(id: string, at: number | null, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Revokes permanently; a repeat keeps the first moment. */
   revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /**
@@ -288,8 +293,8 @@ export interface KeyStorage {
   banHistory(id: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]>;
 }
 
-export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;
-/** The first that applies of revoked, expired, banned. */
+export const KEY_STATES = ['active', 'expired', 'revoked', 'paused', 'banned'] as const;
+/** The first that applies of revoked, expired, paused, banned. */
 type KeyState = (typeof KEY_STATES)[number];
 
 /** Selects keys; absent members select all. Moments are Unix seconds. */

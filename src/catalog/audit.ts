@@ -15,6 +15,8 @@ export const AUDIT_ACTIONS = [
   'key.rotate',
   'key.end-graces',
   'key.revoke',
+  'key.pause',
+  'key.resume',
   'ban.lift',
   'category.rename',
   'category.delete',

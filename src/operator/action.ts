@@ -81,7 +81,7 @@ export interface Action<Input = any, Row = any> {
   /** The label and hint of a member in a form, and its option, where its name does not say them. */
   readonly words?: Readonly<Record<string, { label?: string; hint?: string; option?: string }>>;
   /** Throws `validation_failed` for a value that its schema allows and the domain does not. */
-  readonly checks?: Readonly<Record<string, (value: never, now: number) => void>>;
+  readonly checks?: Readonly<Record<string, (value: never, now: number, row: Row | undefined) => void>>;
   run(context: ActionContext, id: string, input: Input): Promise<Outcome<Row>>;
   /** None where the API has no such operation. */
   readonly api: {

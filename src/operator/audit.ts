@@ -49,6 +49,7 @@ export const audit = resource({
     { label: 'When', cell: ({ at }: AuditEntry) => utcMoment(at) },
     { label: 'Actor', member: 'actor', cell: ({ operator }) => operatorLink(operator) },
     { label: 'Via', member: 'via' },
+    { label: 'User', member: 'user' },
     { label: 'Action', member: 'action', cell: ({ action }) => html`<code>${action}</code>` },
     { label: 'Target', member: 'target', cell: ({ action, target }) => targetLink(action, target) },
     {
@@ -59,7 +60,7 @@ export const audit = resource({
     },
   ],
   csv: {
-    columns: ['at', 'actor', 'via', 'action', 'target', 'before', 'after'],
+    columns: ['at', 'actor', 'via', 'user', 'action', 'target', 'before', 'after'],
     row: ({ before, after, ...rest }: Json) => ({
       ...rest,
       before: JSON.stringify(before),
@@ -106,9 +107,9 @@ ${found.length > LATEST_MAX ? html`<p class="soft">The latest ${LATEST_MAX}. <a 
 }
 
 /** Who made a change and how, with a link to the other changes. */
-export function operatorLink({ actor, via }: Operator): Html {
+export function operatorLink({ actor, via, user }: Operator): Html {
   const target = via === 'service' ? SERVICE_TARGET : '';
-  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}</span>`;
+  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}${user === undefined ? '' : html`, as the system’s user ${foreign(user)} says`}</span>`;
 }
 
 /** A link to what was changed, where it is still there. */

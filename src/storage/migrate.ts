@@ -26,6 +26,7 @@ const MIGRATIONS = {
   '012-route-usage': async () => (await import('./migrations/first-release.ts')).tablesOfFirstRelease,
   '013-rehearsal-turns': async () => (await import('./migrations/second-release.ts')).rehearsalTurns,
   '014-outcomes-bans-usage@0.2.0': async () => (await import('./migrations/second-release.ts')).outcomesBansUsage,
+  '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
 };
 
 /** The names under which a database records the migrations applied to it. */

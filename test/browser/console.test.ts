@@ -23,10 +23,10 @@ test('a form shows all mistakes, accessibly, and each leads to its field', needs
   await page.evaluate('document.querySelector("main form").noValidate = true');
   await page.click('main button.primary');
   await page.waitForSelector('.fault');
-  assert.equal(await page.locator('.fault').count(), 4);
+  assert.equal(await page.locator('.fault').count(), 3);
   assert.deepEqual(await faults(page), []);
   await draw(page, 'form-errors-light-390');
-  for (const field of ['name', 'perMinute', 'perDay', 'scopes']) {
+  for (const field of ['name', 'limits', 'scopes']) {
     await page.click(`.mistake a[href="#${field}"]`);
     assert.equal(await page.locator(':target').getAttribute('id'), field);
     assert.ok(await page.locator(`#${field}-mistake`).isVisible(), field);

@@ -80,7 +80,7 @@ function fill(file: string, now: number): void {
   const into = 'insert or ignore into usage ';
   database.exec('begin');
   database.exec(
-    `insert into api_keys ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null, null, null, 0 from n`,
+    `insert into api_keys (id, name, environment, plan, per_minute, per_day, scopes, created_at, expires_at, revoked_at, owner, checksum, epoch) ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null, null, null, 0 from n`,
   );
   database.exec(
     `insert into api_key_secrets ${numbers(KEYS)} select 'hash' || i, ${id('i')}, 'petcat_live_' || i, ${now} - i, null, null from n`,
@@ -121,7 +121,7 @@ function fill(file: string, now: number): void {
     `insert into bans ${numbers(KEYS)} select ${id('i')}, ${now} - 90000, ${now} - 89000 + (i % 1000 = 0) * 90000, 1, 'refused 61 more times', null from n`,
   );
   database.exec(
-    `insert into audit_entries ${numbers(KEYS)} select i + 1, ${now} - ${KEYS} + i, 'root', 'cli', 'key.update', ${id('i')}, '{"name":"a"}', '{"name":"b"}' from n`,
+    `insert into audit_entries (id, at, actor, via, action, target, before, after) ${numbers(KEYS)} select i + 1, ${now} - ${KEYS} + i, 'root', 'cli', 'key.update', ${id('i')}, '{"name":"a"}', '{"name":"b"}' from n`,
   );
   database.exec(`update last_ids set last_id = ${KEYS} where kind = 'audit_entries'`);
   database.exec(

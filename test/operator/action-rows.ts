@@ -74,6 +74,12 @@ async function aRotatedKey(place: Place): Promise<string> {
   return id;
 }
 
+async function aPausedKey(place: Place): Promise<string> {
+  const id = await aKey(place);
+  await place.service.storage.keys.pause(id, place.service.clock.now().unix, OPERATOR);
+  return id;
+}
+
 async function aBannedKey(place: Place): Promise<string> {
   const id = await aKey(place);
   const now = place.service.clock.now().unix;
@@ -282,6 +288,28 @@ export const ROWS: readonly Row[] = [
     console: { path: '/keys/ID/revoke' },
     api: { route: 'POST /keys/ID/revoke', wrong: [[{ why: 'x' }, /"why" is no member of the body/]] },
     command: { args: ['keys', 'revoke', 'ID'] },
+  },
+  {
+    action: 'key.pause',
+    role: 'keys',
+    target: aKey,
+    audited: { before: { pausedAt: null } },
+    revoked: 'refused',
+    missing: NO_KEY,
+    console: { path: '/keys/ID/pause' },
+    api: { route: 'POST /keys/ID/pause' },
+    command: { args: ['keys', 'pause', 'ID'] },
+  },
+  {
+    action: 'key.resume',
+    role: 'keys',
+    target: aPausedKey,
+    audited: { after: { pausedAt: null } },
+    revoked: 'refused',
+    missing: NO_KEY,
+    console: { path: '/keys/ID/resume' },
+    api: { route: 'POST /keys/ID/resume' },
+    command: { args: ['keys', 'resume', 'ID'] },
   },
   {
     action: 'ban.lift',

@@ -61,6 +61,7 @@ export function keyJson(key: ApiKey, { now, lastUsedAt, usedToday = 0, graces }:
     createdAt: utc(key.createdAt),
     expiresAt: utcOrNull(key.expiresAt),
     revokedAt: utcOrNull(key.revokedAt),
+    pausedAt: utcOrNull(key.pausedAt),
     owner: key.owner,
     lastUsedAt: utcOrNull(lastUsedAt ?? null),
     usedToday,
@@ -101,8 +102,17 @@ export function sessionJson({ id, actor, role, openedAt, lastSeenAt, endsAt }: C
 
 /** An entry of the audit. */
 export function auditJson({ at, operator, action, target, before, after }: AuditEntry) {
-  const { actor, via } = operator;
-  return { at: utc(at), actor, via, action, target, before: withTimes(before), after: withTimes(after) };
+  const { actor, via, user } = operator;
+  return {
+    at: utc(at),
+    actor,
+    via,
+    ...(user !== undefined && { user }),
+    action,
+    target,
+    before: withTimes(before),
+    after: withTimes(after),
+  };
 }
 
 /** Writes the times in what was changed as RFC 3339; storage has Unix seconds. Their names end in `At`. */

@@ -1,5 +1,5 @@
 import { idIn, rowAnswer } from '../doors/api-actions.ts';
-import { KEY_ANSWER, keyNoun } from '../keys/actions.ts';
+import { KEY_ANSWER, keyNoun } from '../keys/noun.ts';
 import { apiOperation } from './operation.ts';
 
 export const getKey = apiOperation('getKey', 'GET /keys/{keyId}', {

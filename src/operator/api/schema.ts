@@ -75,6 +75,7 @@ export const Key = responseOf('Key', 'An API key, without its secret', {
     createdAt: moment('When the key was issued'),
     expiresAt: orNull(moment('When the key ends; null for never')),
     revokedAt: orNull(moment('When the key was revoked; null if it was not')),
+    pausedAt: orNull(moment('Since when the key is paused; null if it is not')),
     owner: orNull(text("The customer's own id; null for none")),
     lastUsedAt: orNull(moment('When the key was last used, to within seconds; null if not within two years')),
     usedToday: count('Requests admitted since 00:00 UTC'),
@@ -224,10 +225,12 @@ export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as thi
 });
 
 export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or an event in the life of the service', {
+  optional: ['user'],
   properties: {
     at: moment('When the change was made'),
     actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
     via: { type: 'string', enum: ['cli', 'console', 'api', 'service'], description: 'By which way' },
+    user: text('The system user of a command, where `actor` is a name that was given'),
     action: { ...text('What was done'), example: 'key.update' },
     target: text('The id of what was changed'),
     before: { description: 'The changed members before; null where there was nothing' },

@@ -77,9 +77,9 @@ async function sent(action: Action, context: ConsoleContext): Promise<View | Ans
   const { of, isNew } = action;
   const body = valuesOf(action, form);
   const input = action.console.read?.(body) ?? body;
-  const mistakes = mistakesIn(action, input, now);
-  if (mistakes.size > 0) return formPage(action, context, { values: body, mistakes, status: 400 });
   const before = isNew ? undefined : await of.find(context, id).catch(() => undefined);
+  const mistakes = mistakesIn(action, input, { now, row: before });
+  if (mistakes.size > 0) return formPage(action, context, { values: body, mistakes, status: 400 });
   try {
     const { row, secret, nothing } = await action.run(guarded(action, context), id, input);
     if (secret !== undefined) return secretPage(action, context, { row, secret, input });
@@ -99,7 +99,11 @@ async function sent(action: Action, context: ConsoleContext): Promise<View | Ans
 }
 
 /** Every mistake in the members of an input, each by its name. */
-function mistakesIn({ input, checks = {} }: Action, values: object, now: number): Mistakes {
+function mistakesIn(
+  { input, checks = {} }: Action,
+  values: object,
+  { now, row }: { now: number; row: unknown },
+): Mistakes {
   const mistakes = new Map<string, string>();
   if (!input) return mistakes;
   for (const [name, schema] of membersOf({ input })) {
@@ -109,7 +113,7 @@ function mistakesIn({ input, checks = {} }: Action, values: object, now: number)
       validator({ type: 'object', ...required, properties: { [name]: schema } })(
         value === undefined ? {} : { [name]: value },
       );
-      if (value !== undefined) checks[name]?.(value as never, now);
+      if (value !== undefined) checks[name]?.(value as never, now, row);
     } catch (error) {
       if (!(error instanceof CatalogError) || error.code !== 'validation_failed') throw error;
       mistakes.set(name, error.message);

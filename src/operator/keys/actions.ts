@@ -5,7 +5,6 @@ import {
   checkName,
   checkOwner,
   type KeyChanges,
-  keyRevoked,
   mintSecret,
   type NewApiKey,
   newApiKey,
@@ -13,8 +12,7 @@ import {
   SCOPES,
   secretRecord,
 } from '../../catalog/api-key.ts';
-import { CatalogError, invalid } from '../../catalog/error.ts';
-import { keyDetails, keyJson } from '../../catalog/operator/json.ts';
+import { invalid } from '../../catalog/error.ts';
 import { PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
 import { weightOf } from '../../catalog/usage.ts';
 import { quote } from '../../catalog/validate.ts';
@@ -23,70 +21,14 @@ import { html } from '../../http/html.ts';
 import { momentOf } from '../../http/operations/query.ts';
 import { DAY_SECONDS, parseDuration } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import { type Action, action, type Noun } from '../action.ts';
-import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from '../api/schema.ts';
+import { type Action, action } from '../action.ts';
+import { KeyChange, NewKey, Revocation, Rotation } from '../api/schema.ts';
 import { count, counted, foreign, moment } from '../frame/element.ts';
-
-/** Keys, as actions change them. */
-export const keyNoun: Noun<ApiKey> = {
-  path: 'keys',
-  group: 'keys',
-  title: 'Keys',
-  noun: 'key',
-  secret: 'key',
-  parameter: {
-    name: 'keyId',
-    description: 'The id of the key',
-    schema: { type: 'string', example: 'key_VXnvMwGskigm0Sfq' },
-  },
-  async find({ storage }, id) {
-    return found(await storage.keys.find(id), id);
-  },
-  /** A ban comes and goes without an operator. */
-  guarded: ({ ban: _, epoch: __, ...members }) => members,
-  idOf: ({ id }) => id,
-  nameOf: ({ name }) => name,
-  details: ({ storage, now }, id) => keyDetails({ storage, now }, [id]),
-  async json(context, key, details) {
-    const known = (details ?? (await keyDetails(context, [key.id]))) as Awaited<ReturnType<typeof keyDetails>>;
-    const graces = await context.storage.keys.graces([key.id], context.now);
-    return keyJson(key, { now: context.now, ...known.get(key.id), graces: graces.get(key.id) });
-  },
-  back: (id) => `/keys/${id}`,
-};
+import { found, ISSUED, KEY_ANSWER, keyNoun, usable } from './noun.ts';
 
 interface KeyInput extends Omit<KeyChanges, 'expiresAt'> {
   readonly expiresAt?: string | null;
 }
-
-const EXAMPLE = {
-  id: 'key_VXnvMwGskigm0Sfq',
-  name: 'shop',
-  prefix: 'petcat_live_MJPj',
-  environment: 'production',
-  plan: 'pro',
-  limits: { minute: 300, day: 10_000 },
-  scopes: ['categories:read'],
-  createdAt: '2026-01-01T12:00:00Z',
-  expiresAt: null,
-  revokedAt: null,
-  owner: 'cus_42',
-  lastUsedAt: null,
-  usedToday: 0,
-  ban: null,
-};
-/** The success of an operation that answers with a key. */
-export const KEY_ANSWER = {
-  status: 200,
-  description: 'The key',
-  schema: Key,
-  example: EXAMPLE,
-  headers: { ETag: 'The validator of the key for If-Match: of its members but lastUsedAt, usedToday, ban and graces' },
-} as const;
-const ISSUED = {
-  schema: IssuedKey,
-  example: { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
-} as const;
 
 const GRACES = [
   { value: '0', label: 'Not at all: the old key stops at once' },
@@ -98,17 +40,22 @@ const GRACES = [
 
 const FORM = {
   options: { plan: PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` })) },
-  /** Hidden limits of a plan that has its own. */
-  read: ({ limits, ...body }: Record<string, unknown>) => (body.plan === 'enterprise' ? { ...body, limits } : body),
+  /** Limits are for the enterprise plan alone, which needs them; the form may hide some. */
+  read: ({ limits = { minute: '', day: '' }, ...body }: Record<string, unknown>) =>
+    body.plan === 'enterprise' ? { ...body, limits } : body,
 };
 const WORDS = {
   limits: { label: 'Limits of the enterprise plan' },
   expiresAt: { hint: 'In UTC, such as 2030-12-31 18:00. Leave it empty for a key that does not expire.' },
   owner: { hint: "The customer's own id, if there is one." },
 };
-const CHECKS: Action['checks'] = {
+const CHECKS: Action<KeyInput, ApiKey>['checks'] = {
   name: (name: string) => checkName(name, 'key'),
   owner: checkOwner,
+  expiresAt(text: string | null, now, key) {
+    const at = text === null ? null : momentOf(text, 'expiresAt');
+    if (at !== key?.expiresAt) checkExpiry(at, now, 'key');
+  },
 };
 
 const create = action<KeyInput & Pick<NewApiKey, 'name' | 'plan'>, ApiKey>({
@@ -118,11 +65,7 @@ const create = action<KeyInput & Pick<NewApiKey, 'name' | 'plan'>, ApiKey>({
   isNew: true,
   input: NewKey,
   words: WORDS,
-  checks: {
-    ...CHECKS,
-    expiresAt: (text: string | null, now) =>
-      checkExpiry(text === null ? null : momentOf(text, 'expiresAt'), now, 'key'),
-  },
+  checks: CHECKS,
   async run({ storage, environment, now, by }, _id, { name, plan, ...rest }) {
     const { key, secret } = newApiKey({ ...read(rest), name, plan, environment }, now);
     await storage.keys.insert(key, secretRecord(secret), by);
@@ -314,6 +257,61 @@ const revoke = action<object, ApiKey>({
   command: { usage: 'revoke <id>', about: 'Revoke a key permanently' },
 });
 
+/** Refuses a key until it is resumed. */
+export const pauseKey = action<object, ApiKey>({
+  name: 'key.pause',
+  role: 'keys',
+  of: keyNoun,
+  async run({ storage, now, by, precondition }, id) {
+    return { row: usable(await storage.keys.pause(id, now, by, precondition), id) };
+  },
+  api: {
+    id: 'pauseKey',
+    route: 'POST /keys/{keyId}/pause',
+    tag: 'keys',
+    summary: 'Pause a key',
+    description:
+      'Refuses a key within a second as one that does not exist, until it is resumed. Its ban, expiry and graces go on.',
+    success: { ...KEY_ANSWER, description: 'The paused key' },
+    errors: ['key_revoked'],
+  },
+  console: {
+    verb: 'pause',
+    title: 'Pause the key?',
+    button: 'Pause the key',
+    ask: (_context, { name }) =>
+      html`<p class="lead">Every request with <strong>${foreign(name)}</strong> will be refused as one with an unknown key, until it is resumed. A ban, an expiry and the end of an old secret go on meanwhile.</p>`,
+    done: 'The key was paused. Requests with it are refused within a second.',
+  },
+  command: { usage: 'pause <id>', about: 'Refuse a key until it is resumed' },
+});
+
+/** Accepts a paused key again. */
+export const resumeKey = action<object, ApiKey>({
+  name: 'key.resume',
+  role: 'keys',
+  of: keyNoun,
+  async run({ storage, by, precondition }, id) {
+    return { row: usable(await storage.keys.pause(id, null, by, precondition), id) };
+  },
+  api: {
+    id: 'resumeKey',
+    route: 'POST /keys/{keyId}/resume',
+    tag: 'keys',
+    summary: 'Resume a key',
+    description: 'Accepts a paused key again, at once.',
+    success: { ...KEY_ANSWER, description: 'The key' },
+    errors: ['key_revoked'],
+  },
+  console: {
+    verb: 'resume',
+    title: 'Resume the key?',
+    button: 'Resume the key',
+    done: 'The key was resumed. Requests with it are accepted.',
+  },
+  command: { usage: 'resume <id>', about: 'Accept a paused key again' },
+});
+
 /** Lifts the ban of a key. */
 export const liftBan = action<object, ApiKey>({
   name: 'ban.lift',
@@ -348,7 +346,16 @@ export const liftBan = action<object, ApiKey>({
 });
 
 /** Every change of a key. */
-export const keyActions: readonly Action[] = [create, updateKey, rotate, endGraces, revoke, liftBan];
+export const keyActions: readonly Action[] = [
+  create,
+  updateKey,
+  rotate,
+  endGraces,
+  pauseKey,
+  resumeKey,
+  revoke,
+  liftBan,
+];
 
 /** Moments in Unix seconds, and limits in their order. */
 function read({ limits, expiresAt, ...others }: KeyInput): KeyChanges {
@@ -357,17 +364,6 @@ function read({ limits, expiresAt, ...others }: KeyInput): KeyChanges {
     ...(limits && { limits: { minute: limits.minute, day: limits.day } }),
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : momentOf(expiresAt, 'expiresAt') }),
   };
-}
-
-function usable(key: ApiKey | undefined, id: string): ApiKey {
-  const row = found(key, id);
-  if (row.revokedAt !== null) throw keyRevoked(id);
-  return row;
-}
-
-function found(key: ApiKey | undefined, id: string): ApiKey {
-  if (!key) throw new CatalogError('not_found', `There is no key ${id}; the list of keys shows them all`);
-  return key;
 }
 
 function limitsOf(plan: PlanName): string {

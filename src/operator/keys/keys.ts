@@ -5,11 +5,12 @@ import { refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { latestChanges, operatorLink } from '../audit.ts';
-import { actionButton } from '../doors/console-actions.ts';
+import { actionButton, pathOf } from '../doors/console-actions.ts';
 import { type ConsoleContext, may, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, duration, empty, foreign, long, moment, numeric, secondOf } from '../frame/element.ts';
 import { ownerLink, usageOf } from '../usage/usage.ts';
-import { endGraces, keyNoun, liftBan } from './actions.ts';
+import { endGraces, liftBan, pauseKey, resumeKey } from './actions.ts';
+import { keyNoun } from './noun.ts';
 
 const BANS_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
@@ -24,10 +25,11 @@ export function noKeyYet(context: ConsoleContext): Html {
   return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
 }
 
-/** The state of a key: revoked, expired, banned or active. */
+/** The state of a key: revoked, expired, paused, banned or active. */
 export function stateBadge(key: ApiKey, now: number): Html {
   if (key.revokedAt !== null) return html`<span class="badge">revoked</span>`;
   if (key.expiresAt !== null && key.expiresAt <= now) return html`<span class="badge">expired</span>`;
+  if (key.pausedAt !== null) return html`<span class="badge warning">paused</span>`;
   if (banAt(key, now)) return html`<span class="badge danger">banned</span>`;
   return html`<span class="badge good">active</span>`;
 }
@@ -77,9 +79,10 @@ ${may(context, 'keys') ? actionButton(context, liftBan, { id: key.id }) : ''}</d
 }
 
 /** The buttons that change a key; none for a revoked one, or a session that may not. */
-export function keyActions(context: ConsoleContext, { id, revokedAt }: ApiKey): Html {
+export function keyActions(context: ConsoleContext, { id, revokedAt, pausedAt }: ApiKey): Html {
   if (revokedAt !== null || !may(context, 'keys')) return html``;
-  return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
+  const pause = html`<a class="button" href="/console${pathOf(pausedAt === null ? pauseKey : resumeKey, id)}">${pausedAt === null ? 'Pause' : 'Resume'}</a>`;
+  return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a>${pause}<a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
 }
 
 function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry | undefined): Html {

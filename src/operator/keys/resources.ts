@@ -10,8 +10,8 @@ import { count, foreign, moment, utcDay } from '../frame/element.ts';
 import { byChoice, byDuration, byMoment, byNumber, byText, pageOfAll, resource } from '../resource.ts';
 import { trend, trendSteps } from '../usage/chart.ts';
 import { ownerLink } from '../usage/usage.ts';
-import { KEY_ANSWER } from './actions.ts';
 import { noKeyYet, stateBadge } from './keys.ts';
+import { KEY_ANSWER } from './noun.ts';
 
 const SORT_LABELS: Readonly<Record<(typeof KEY_SORTS)[number], string>> = {
   newest: 'newest first',
@@ -99,11 +99,11 @@ export const keys = resource({
     { label: 'Plan', member: 'plan', cell: ({ plan }) => html`${plan}` },
     { label: 'Limits', text: ({ limits }: KeyJson) => `${limits.minute}/min ${limits.day}/day` },
     { label: 'Owner', text: ({ owner }: KeyJson) => owner ?? '', cell: ({ owner }) => ownerLink(owner) },
-    { label: 'Requests, last hour', cell: ({ id }, { trends, since }) => trend(trends.get(id) ?? [], since) },
+    { label: 'Last hour', cell: ({ id }, { trends, since }) => trend(trends.get(id) ?? [], since) },
     {
       label: 'Day used',
       text: ({ usedToday, limits }: KeyJson) => share(usedToday, limits.day),
-      cell: ({ id, limits }, { details }) => html`${share(details.get(id)?.usedToday ?? 0, limits.day)}`,
+      cell: ({ id, limits }, { details }) => html`${percent(details.get(id)?.usedToday ?? 0, limits.day)} %`,
       isNumber: true,
       sorts: ['use'],
     },
@@ -121,7 +121,7 @@ export const keys = resource({
   ],
   csv: {
     columns:
-      'id name prefix owner environment plan perMinute perDay scopes createdAt expiresAt revokedAt lastUsedAt bannedUntil usedToday'.split(
+      'id name prefix owner environment plan perMinute perDay scopes createdAt expiresAt revokedAt pausedAt lastUsedAt bannedUntil usedToday'.split(
         ' ',
       ),
     row({ limits, scopes, ban, graces: _, ...key }: KeyJson) {
@@ -207,12 +207,17 @@ function ending({ expiresAt, revokedAt }: ApiKey, now: number) {
   return html`<span class="under soft">until ${utcDay(expiresAt)}</span>`;
 }
 
-function stateText({ revokedAt, expiresAt, ban }: KeyJson, now: number): string {
+function stateText({ revokedAt, expiresAt, pausedAt, ban }: KeyJson, now: number): string {
   if (revokedAt) return `revoked ${revokedAt}`;
   if (expiresAt && expiresAt <= utc(now)) return `expired ${expiresAt}`;
+  if (pausedAt) return `paused ${pausedAt}`;
   return ban ? `banned until ${ban.until}` : 'active';
 }
 
 function share(used: number, limit: number): string {
-  return used === 0 ? '0 %' : `${count(used)} (${Math.floor((100 * used) / limit)} %)`;
+  return used === 0 ? '0 %' : `${count(used)} (${percent(used, limit)} %)`;
+}
+
+function percent(used: number, limit: number): number {
+  return Math.floor((100 * used) / limit);
 }

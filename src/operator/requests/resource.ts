@@ -7,7 +7,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ApiOperation, apiOperation } from '../api/operation.ts';
 import { KeyRequest } from '../api/schema.ts';
 import { idIn } from '../doors/api-actions.ts';
-import { keyNoun } from '../keys/actions.ts';
+import { keyNoun } from '../keys/noun.ts';
 import { byMoment, byText, type Filter, resource } from '../resource.ts';
 
 const TAG = 'requests';

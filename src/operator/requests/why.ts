@@ -10,8 +10,8 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
-import { keyNoun } from '../keys/actions.ts';
 import { banHistory, banPanel, keyActions, stateBadge, windows } from '../keys/keys.ts';
+import { keyNoun } from '../keys/noun.ts';
 import { keysLike, ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
 
 const FAILURES_MAX = 20;
@@ -115,11 +115,13 @@ ${failures.length === 0 ? html`<p class="soft">None is kept.</p>` : requestTable
 ${await banHistory(context, key)}`;
 }
 
-/** Why a key that is revoked or has expired is refused; nothing of another one. */
-function ended({ revokedAt, expiresAt }: ApiKey, now: number): Html {
-  const at = revokedAt ?? expiresAt;
-  if (at === null || at > now) return html``;
-  return html`<div class="verdict refused" role="status"><p><strong>${revokedAt === null ? 'Expired' : 'Revoked'} at ${secondOf(at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
+/** Why a key that is revoked, paused or has expired is refused; nothing of another one. */
+function ended({ revokedAt, expiresAt, pausedAt }: ApiKey, now: number): Html {
+  const hasExpired = expiresAt !== null && expiresAt <= now;
+  const at = revokedAt ?? (hasExpired ? expiresAt : pausedAt);
+  const what = revokedAt !== null ? 'Revoked' : hasExpired ? 'Expired' : 'Paused';
+  if (at === null) return html``;
+  return html`<div class="verdict refused" role="status"><p><strong>${what} at ${secondOf(at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */

@@ -66,6 +66,7 @@ export async function recordAudit(trx: Transaction, change: AuditedChange): Prom
     at,
     actor: by.actor,
     via: by.via,
+    system_user: by.user ?? null,
     action,
     target,
     before: JSON.stringify(before),
@@ -75,7 +76,7 @@ export async function recordAudit(trx: Transaction, change: AuditedChange): Prom
 }
 
 function toEntry(row: Tables['audit_entries']): AuditEntry {
-  const { id, at, actor, via, action, target } = row;
+  const { id, at, actor, via, action, target, system_user: user } = row;
   const [before, after] = [JSON.parse(row.before), JSON.parse(row.after)];
-  return { id, at, operator: { actor, via }, action, target, before, after };
+  return { id, at, operator: { actor, via, ...(user !== null && { user }) }, action, target, before, after };
 }

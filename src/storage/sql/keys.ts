@@ -103,7 +103,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
         select ${COLUMNS}, sent.hash as sent_hash, sent.ends_at as sent_ends_at
         from ${KEYS}
         inner join api_key_secrets as sent on sent.key_id = api_keys.id
-        where sent.hash in (${join([...hashes])})`);
+        where sent.hash in (${join([...hashes])}) and api_keys.paused_at is null`);
       const now = this.time.now();
       const found = new Map<string, FoundKey>();
       for (const row of rows) found.set(row.sent_hash, { key: toKey(row, now), endsAt: row.sent_ends_at });
@@ -212,6 +212,15 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
+  pause(id: string, at: number | null, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#change(id, unless, async (trx, { pausedAt }) => {
+      if ((pausedAt === null) === (at === null)) return;
+      await trx.run(sql`update api_keys set paused_at = ${at} where id = ${id}`);
+      const action = at === null ? 'key.resume' : 'key.pause';
+      await recordAudit(trx, { at: this.now, by, action, target: id, before: { pausedAt }, after: { pausedAt: at } });
+    });
+  }
+
   revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
     return this.#change(id, unless, async (trx) => {
       await trx.run(sql`update api_keys set revoked_at = ${now}, checksum = null where id = ${id}`);
@@ -308,6 +317,8 @@ function conditionsOf({ text, owner, plan, state, expiresBefore, near, unused, n
   conditions.push(sql`api_keys.revoked_at is null`);
   if (state === 'expired') return [...conditions, sql`api_keys.expires_at <= ${now}`];
   conditions.push(sql`(api_keys.expires_at is null or api_keys.expires_at > ${now})`);
+  if (state === 'paused') return [...conditions, sql`api_keys.paused_at is not null`];
+  conditions.push(sql`api_keys.paused_at is null`);
   const banned = sql`select key_id from bans where ends_at > ${now} and lifted_at is null`;
   conditions.push(state === 'banned' ? sql`api_keys.id in (${banned})` : sql`api_keys.id not in (${banned})`);
   return conditions;
@@ -366,6 +377,7 @@ function toKey(row: KeyRow, now: Moment): ApiKey {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    pausedAt: row.paused_at,
     owner: row.owner,
     ban: lastBan(row, now),
     epoch: row.epoch,
@@ -389,6 +401,7 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     created_at: key.createdAt,
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
+    paused_at: key.pausedAt,
     owner: key.owner,
     epoch: key.epoch,
   };

@@ -72,6 +72,7 @@ export interface Tables {
     created_at: number;
     expires_at: number | null;
     revoked_at: number | null;
+    paused_at: number | null;
     owner: string | null;
     /** The number of times that bans of the key were lifted. */
     epoch: number;
@@ -115,6 +116,8 @@ export interface Tables {
     at: number;
     actor: string;
     via: Operator['via'];
+    /** The system's user beside an actor whose name was given on the command line. */
+    system_user: string | null;
     action: AuditAction;
     target: string;
     before: string;
