@@ -75,7 +75,9 @@ export interface Refusal
 
 /** A moment by two clocks, in milliseconds: the client's, which measures waits, and the machine's, for `retryAt`. */
 export interface Instant {
+  /** Monotonic, in milliseconds. */
   readonly now: number;
+  /** The system clock, in Unix milliseconds. */
   readonly unixMs: number;
 }
 

@@ -17,7 +17,7 @@ test('how full the catalog is is measured at the start and every ten seconds, al
         return { categories: asked, ...part };
       },
     },
-    time: { ...manualClock(), setInterval: () => assert.fail('it goes by the machine') },
+    time: manualClock(),
     events: { fullnessMeasured: (measured) => told.push(measured) },
     bounds: { categoriesMax: 10, categoriesBytesMax: 1_000 },
   });

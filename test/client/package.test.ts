@@ -13,7 +13,7 @@ import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The package as it would be published: packed, looked at, installed in an empty project, used and type-checked. */
 
-const GZIPPED_BYTES_MAX = 7_600;
+const GZIPPED_BYTES_MAX = 8_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = join(ROOT, 'node_modules/@types');
 const DOCUMENTED_URL = 'http://127.0.0.1:8080/v1';
@@ -62,7 +62,7 @@ test('the package holds one file for import, one for require, a map, declaration
   assert.deepEqual(readdirSync(join(project, 'node_modules')).sort(), ['.package-lock.json', '@pet-catalog']);
 });
 
-test('the JavaScript, gzipped as it is shipped, is at most 7.6 kB', () => {
+test('the JavaScript, gzipped as it is shipped, is at most 8 kB', () => {
   const scripts = readdirSync(join(installed, 'dist')).filter((file) => file.endsWith('.js'));
   const sizes = scripts.map((file) => gzipSync(readFileSync(join(installed, 'dist', file)), { level: 9 }).length);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);

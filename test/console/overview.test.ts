@@ -197,8 +197,9 @@ test('the timeline has each kind of event in words, one that a later release add
     ['stopping', {}, 'good: Stopped'],
   ] as const;
   for (const [name, members] of known) await add(name, members);
+  const latest = (await timeline(operator)).toReversed().slice(-known.length);
   assert.deepEqual(
-    (await timeline(operator)).toReversed(),
+    latest,
     known.map(([, , said]) => said),
   );
   for (let index = 0; index < 20; index += 1) await add('backup_made', {});

@@ -79,6 +79,8 @@ export class Life implements AsyncDisposable {
   readonly #events: Events;
   readonly #connect: () => Promise<void>;
   readonly #clients: Connection[] = [];
+  /** The one connection that every request of the life comes over, as from a proxy. */
+  readonly #connection = {};
   #catchUp: () => Promise<void> = async () => {};
   #fromMemory = 0;
   isDead = false;
@@ -158,7 +160,8 @@ export class Life implements AsyncDisposable {
       authorization: `Bearer ${call.secret}`,
       ...(call.idempotencyKey !== undefined && { 'idempotency-key': call.idempotencyKey }),
     };
-    const request = { method: call.operation === 'create' ? 'POST' : 'GET', headers, headersDistinct: {} };
+    const method = call.operation === 'create' ? 'POST' : 'GET';
+    const request = { method, headers, headersDistinct: {}, socket: this.#connection };
     let known: { key?: ApiKey } = {};
     try {
       const { key } = await this.#authenticator.authenticate(request as unknown as IncomingMessage);
