@@ -9,7 +9,6 @@ import {
   PetCatalogError,
   type PetCatalogOptions,
   type ResponseEvent,
-  TimeoutError,
 } from '../../client/src/pet-catalog.ts';
 import { closedPort } from '../kit/client/closed-port.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -122,20 +121,6 @@ describe('the client', () => {
     const third = await catalog.categories.list();
     assert.deepEqual(statuses, [200, 200, 200, 304, 201, 200]);
     assert.deepEqual([second.length, second.at(-1)?.id, third.at(-1)?.id], [before, id - 1, id]);
-  });
-
-  test('sends the validator of the list with that list alone', async () => {
-    const { requests, fetch } = answering();
-    const catalog = client({ fetch });
-    await catalog.categories.list();
-    await catalog.categories.create({ name: 'New' });
-    await catalog.categories.list({ limit: 1 });
-    await catalog.pets.list();
-    await catalog.categories.list();
-    assert.deepEqual(
-      requests.map(({ headers }) => headers.has('if-none-match')),
-      [false, false, false, false, true],
-    );
   });
 
   test('caches the last answer of each operation, with the cursor of the next page', async () => {
@@ -359,69 +344,6 @@ describe('the client', () => {
     }
   });
 
-  test('repeats after a 503 when its Retry-After is over, with the same key', async () => {
-    const { waits, clock } = noWaits();
-    const { requests, fetch } = answering(unavailable({ 'retry-after': '2' }), unavailable());
-    const made = await client({ fetch, clock }).categories.create({ name: 'Once' });
-    assert.equal(waits.length, 2);
-    assert.ok(Number(waits[0]) >= 2_000 && Number(waits[0]) < 2_500 && Number(waits[1]) < 1_000, `${waits}`);
-    assert.equal(new Set(requests.map(({ headers }) => headers.get('idempotency-key'))).size, 1);
-    const all = await client().categories.list();
-    assert.deepEqual(
-      all.filter(({ name }) => name === 'Once').map(({ id }) => id),
-      [made.id],
-    );
-    await client({ fetch }).categories.create({ name: 'Other' });
-    assert.notEqual(requests[0]?.headers.get('idempotency-key'), requests.at(-1)?.headers.get('idempotency-key'));
-  });
-
-  test('repeats a network failure, a proxy that has lost the service and a defect; backs off; gives up in time', async () => {
-    const failures = () => [
-      new TypeError('fetch failed'),
-      new Response('<h1>Bad gateway</h1>', { status: 502 }),
-      Response.json({ code: 'internal_error', message: 'A defect', status: 500 }, { status: 500 }),
-      Response.json({ code: 'outcome_unknown', message: 'Perhaps', status: 503 }, { status: 503 }),
-    ];
-    const { waits, clock } = noWaits();
-    const good = answering(...failures());
-    assert.ok(await client({ fetch: good.fetch, clock }).categories.list());
-    assert.equal(good.requests.length, 5);
-    for (const [index, wait] of waits.entries()) assert.ok(wait >= 0 && wait <= 500 * 2 ** index, `${waits}`);
-
-    const bad = answering(...failures(), new Response('', { status: 504 }));
-    await assert.rejects(client({ fetch: bad.fetch, clock }).categories.list(), {
-      name: 'ConnectionError',
-      status: 504,
-    });
-    assert.equal(bad.requests.length, 5);
-  });
-
-  test('repeats nothing that would only fail again, and follows no redirect', async () => {
-    const { clock } = noWaits();
-    for (const answer of [
-      new Response('<h1>Welcome</h1>'),
-      new Response(null, { status: 301, headers: { location: 'https://elsewhere.example/' } }),
-      new Response('', { status: 404 }),
-      Response.json({ code: 'not_implemented', message: 'No', status: 501 }, { status: 501 }),
-    ]) {
-      const { status } = answer;
-      const { requests, fetch } = answering(answer);
-      await assert.rejects(client({ fetch, clock }).categories.list(), { status });
-      assert.equal(requests.length, 1);
-      assert.equal(requests[0]?.redirect, 'manual');
-    }
-    await assert.rejects(client().categories.create({ name: '' }), { code: 'validation_failed', status: 400 });
-  });
-
-  test('begins no wait that would end after the deadline', async () => {
-    const { requests, fetch } = answering(unavailable({ 'retry-after': '90' }));
-    const { waits, clock } = noWaits();
-    const catalog = client({ fetch, clock, timeoutMs: 60_000 });
-    await assert.rejects(catalog.categories.list(), { code: 'unavailable', retryAfter: 90 });
-    assert.equal(requests.length, 1);
-    assert.deepEqual(waits, []);
-  });
-
   test('its errors name what failed and which operation', async () => {
     const catalog = client();
     const error = await catalog.categories.get(999_999).catch((thrown: unknown) => thrown);
@@ -476,25 +398,6 @@ describe('the client', () => {
     const catalog = client();
     await Promise.all(Array.from({ length: 30 }, () => catalog.categories.list({}, { signal })));
     assert.equal(listeners, 1);
-  });
-
-  test('has a deadline for the call and one for each attempt', async () => {
-    const never: typeof fetch = (_input, init) =>
-      new Promise((_resolve, reject) => {
-        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
-      });
-    const late = await client({ fetch: never, timeoutMs: 60 })
-      .categories.list()
-      .catch((error: unknown) => error);
-    assert.ok(late instanceof TimeoutError);
-    assert.match(late.message, /^listCategories: not done within 60 ms$/);
-    let sent = 0;
-    const firstHangs: typeof fetch = (input, init) => {
-      sent += 1;
-      return sent === 1 ? never(input, init) : fetch(input, init);
-    };
-    assert.ok(await client({ fetch: firstHangs, attemptTimeoutMs: 5_000, clock: quick }).categories.list());
-    assert.equal(sent, 2);
   });
 
   test('calls the hook for every answer, and survives a failing hook', async () => {
@@ -580,16 +483,3 @@ describe('the client', () => {
     }
   });
 });
-
-/** A clock on which five seconds are twenty milliseconds; longer waits never end. */
-const quick = {
-  now: () => performance.now(),
-  sleep: (ms: number, signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      const timer = ms <= 5_000 ? setTimeout(resolve, Math.min(ms, 20)) : undefined;
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      });
-    }),
-};

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, PetCatalog, type PetCatalogOptions, type TimeoutError } from '../../client/src/pet-catalog.ts';
+import { ApiError, PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { type VirtualTime, virtualTime } from '../kit/client/virtual-time.ts';
 import { untilTrue } from '../kit/clock.ts';
@@ -196,40 +196,6 @@ test('with pacing a client slows down when others use the same key', async () =>
   await time.run(repeat(20, () => catalog.categories.list()));
   assert.equal(traffic.refused, 0);
   assert.ok(time.elapsedMs() >= 55_000, `${time.elapsedMs()} ms`);
-});
-
-test('with pacing a call whose turn comes after its deadline fails at once, and says when', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const time = virtualTime(service.clock);
-  const startMs = service.clock.now().unix * 1_000;
-  const { catalog, traffic } = counting(service, time, secret, { pace: true });
-  await time.run(catalog.categories.list());
-  for (let call = 0; call < PER_MINUTE - 3; call += 1) await service.call(secret, '/categories');
-  await time.run(catalog.categories.list());
-  const begunMs = time.elapsedMs();
-  const inTime: number[] = [];
-  const refused: [afterMs: number, TimeoutError][] = [];
-  const calls = repeat(PER_MINUTE, () =>
-    catalog.categories.list({}, { timeoutMs: 1.5 * MINUTE_MS }).then(
-      () => inTime.push(time.elapsedMs() - begunMs),
-      (error: TimeoutError) => refused.push([time.elapsedMs() - begunMs, error]),
-    ),
-  );
-  await time.run(calls);
-  // One is left for the rest of the minute, 59 s; then one goes about each second.
-  assert.ok(inTime.length >= 30 && inTime.length <= 31, `${inTime.length} in time`);
-  assert.ok(Number(inTime[0]) >= 58_000 && Number(inTime.at(-1)) < 1.5 * MINUTE_MS, `${inTime}`);
-  // The next window tells its pace exactly, which may exclude the last one.
-  assert.ok(refused.filter(([afterMs]) => afterMs === 0).length >= PER_MINUTE - 32, `${refused}`);
-  for (const [afterMs, error] of refused) {
-    assert.equal(error.name, 'TimeoutError');
-    assert.match(error.message, /^listCategories: not sent; pacing/);
-    const waitMs = Number(error.retryAt) - startMs - begunMs;
-    assert.ok(waitMs >= 1.5 * MINUTE_MS && waitMs < 1.6 * MINUTE_MS, `${waitMs}`);
-    assert.equal(error.retryAfter, Math.ceil((waitMs - afterMs) / 1_000));
-  }
-  assert.equal(traffic.refused, 0);
 });
 
 /** What a call fails with. */

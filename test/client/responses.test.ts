@@ -156,21 +156,6 @@ describe('a call of the client', () => {
     assert.equal(once.sent.requests, 5);
   });
 
-  test('takes the key from PET_CATALOG_KEY when none is given', async () => {
-    const { PET_CATALOG_KEY: before } = process.env;
-    try {
-      process.env.PET_CATALOG_KEY = secret;
-      assert.ok(await new PetCatalog({ baseUrl: service.url }).categories.list());
-      const wrong = new PetCatalog({ baseUrl: service.url, apiKey: 'petcat_live_wrong' });
-      await assert.rejects(wrong.categories.list(), { code: 'invalid_api_key' });
-      assert.throws(() => new PetCatalog({ baseUrl: service.url, apiKey: '' }), /^TypeError: apiKey is empty/);
-      delete process.env.PET_CATALOG_KEY;
-      assert.throws(() => new PetCatalog({ baseUrl: service.url }), /^TypeError: .*set PET_CATALOG_KEY$/);
-    } finally {
-      if (before !== undefined) process.env.PET_CATALOG_KEY = before;
-    }
-  });
-
   test('is never sent to an address that does not end in /v1', () => {
     const { origin } = new URL(service.url);
     for (const baseUrl of [origin, `${origin}/v2`]) {

@@ -6,60 +6,6 @@ import { bench, good, limits, refusal, settled } from '../kit/client/bench.ts';
 
 /** Longer than any backoff. */
 const BACKOFF_MS_MAX = 10_000;
-/** The shortest first backoff. */
-const BACKOFF_MS_MIN = 250;
-
-const lost = () => new TypeError('fetch failed');
-const missing = () => refusal(404, 'not_found');
-for (const [title, answers, outcome] of [
-  ['the connection is lost', [lost, missing], 'done'],
-  ['a proxy answers 502', [() => new Response('', { status: 502 }), missing], 'done'],
-  ['the service fails', [() => refusal(500, 'internal_error'), missing], 'done'],
-  ['the outcome is unknown', [() => refusal(503, 'outcome_unknown'), missing], 'done'],
-  ['the connection is lost, then the service is busy', [lost, () => refusal(503, 'unavailable'), missing], 'done'],
-  ['the service is busy', [() => refusal(503, 'unavailable'), missing], 'not_found'],
-  ['the request did not arrive', [() => refusal(408, 'request_timeout'), missing], 'not_found'],
-  ['the order is complete by then', [lost, () => refusal(409, 'order_not_cancellable')], 'order_not_cancellable'],
-] as const) {
-  test(`a cancellation that is retried because ${title} ends as ${outcome}`, async () => {
-    const { catalog, sent, pass } = bench();
-    const call = catalog.orders.cancel(7).then(
-      () => 'done',
-      ({ code }) => code,
-    );
-    for (const [index, answer] of answers.entries()) {
-      await pass(BACKOFF_MS_MAX);
-      await sent[index]?.answer(answer());
-    }
-    assert.equal(await call, outcome);
-    assert.equal(sent.length, answers.length);
-  });
-}
-
-test('only a deletion is done when a retry finds nothing', async () => {
-  const { catalog, sent, pass } = bench();
-  const call = catalog.categories.get(7);
-  await settled();
-  await sent[0]?.answer(lost());
-  await pass(BACKOFF_MS_MAX);
-  const rejected = assert.rejects(call, { code: 'not_found' });
-  await sent[1]?.answer(missing());
-  await rejected;
-});
-
-test("every attempt of a create sends the caller's own Idempotency-Key", async () => {
-  const { catalog, sent, pass } = bench();
-  const call = catalog.categories.create({ name: 'Dog' }, { idempotencyKey: 'mine' });
-  await settled();
-  await sent[0]?.answer(lost());
-  await pass(BACKOFF_MS_MAX);
-  await sent[1]?.answer(good());
-  await call;
-  assert.deepEqual(
-    sent.map(({ headers }) => headers.get('idempotency-key')),
-    ['mine', 'mine'],
-  );
-});
 
 test('a retry is sent before calls that were never sent, and those in order', async () => {
   const { catalog, sent, pass } = bench();
@@ -104,51 +50,6 @@ test('after a 429 nothing is sent before its time, though requests that were sen
   await sent[4]?.answer(good(limits(59)));
   await sent[5]?.answer(good(limits(58)));
   await Promise.all(calls);
-});
-
-for (const [title, retryAfter, waitMs] of [
-  ['seconds', '20', 20_000],
-  ['a date', new Date(21_000).toUTCString(), 20_000],
-  ['a date in the past', new Date(-20_000).toUTCString(), 1_000],
-  ['zero', '0', 1_000],
-  ['nothing', undefined, 1_000],
-] as const) {
-  test(`a 429 of a proxy with ${title} in Retry-After is waited out by its call alone`, async (t) => {
-    t.mock.method(Math, 'random', () => 0);
-    const { catalog, sent, pass } = bench();
-    // What is left until a date is rounded up.
-    await pass(1_700);
-    const call = catalog.categories.get(1);
-    await settled();
-    const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-    await sent[0]?.answer(new Response('Slow down', { status: 429, headers }));
-    const other = catalog.categories.get(2);
-    await settled();
-    assert.equal(sent.length, 2);
-    await sent[1]?.answer(good());
-    await other;
-    await pass(waitMs + BACKOFF_MS_MIN - 1);
-    assert.equal(sent.length, 2);
-    await pass(1);
-    await sent[2]?.answer(good());
-    await call;
-  });
-}
-
-test('the backoff doubles with every attempt, by at least half of what it may be', async (t) => {
-  t.mock.method(Math, 'random', () => 0);
-  const { catalog, sent, pass } = bench();
-  const call = catalog.categories.get(1);
-  await settled();
-  for (const [index, waitMs] of [250, 500, 1_000, 2_000].entries()) {
-    await sent[index]?.answer(lost());
-    await pass(waitMs - 1);
-    assert.equal(sent.length, index + 1);
-    await pass(1);
-    assert.equal(sent.length, index + 2);
-  }
-  await sent[4]?.answer(good());
-  await call;
 });
 
 test('a limit that resets only at the deadline fails the call at once, and the next without a request', async () => {

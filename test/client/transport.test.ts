@@ -132,20 +132,6 @@ test('a query is sent with texts, numbers, truths and lists of them, without wha
   assert.equal(sent[0]?.url, 'http://service.example/v1/pets?a=x+y&b=0&c=false&d=1%2Cz%2Ctrue&f=');
 });
 
-test('an operation that is going away is told to the console', async (t) => {
-  const warn = t.mock.method(console, 'warn', () => {});
-  const { catalog, sent } = bench();
-  const call = catalog.categories.get(1);
-  await settled();
-  await sent[0]?.answer(good({ deprecation: '@60' }));
-  await call;
-  const event = { operation: 'getCategory', deprecation: new Date(60_000), sunset: undefined, link: undefined };
-  assert.deepEqual(
-    warn.mock.calls.map((each) => each.arguments),
-    [['pet-catalog: deprecated', event]],
-  );
-});
-
 test('an operation that ends without being deprecated is told as well', async () => {
   const events: unknown[] = [];
   const { catalog, sent } = bench({ onDeprecation: (event) => events.push(event) });
@@ -243,64 +229,6 @@ test('the hook is told how long the answer took', async () => {
   );
 });
 
-test('the backoff is at most twice what it is at least, and ten seconds at most', async (t) => {
-  t.mock.method(Math, 'random', () => 0.5);
-  const { catalog, sent, pass } = bench({ maxRetries: 7 });
-  const call = catalog.categories.get(1);
-  await settled();
-  for (const [index, waitMs] of [375, 750, 1_500, 3_000, 6_000, 7_500, 7_500].entries()) {
-    await sent[index]?.answer(lost());
-    await pass(waitMs - 1);
-    assert.equal(sent.length, index + 1);
-    await pass(1);
-    assert.equal(sent.length, index + 2);
-  }
-  await sent[7]?.answer(good());
-  await call;
-});
-
-test('a wait that ends before the deadline is begun, one that ends at it is not', async (t) => {
-  t.mock.method(Math, 'random', () => 0);
-  for (const [timeoutMs, isWaited] of [
-    [20_251, true],
-    [20_250, false],
-  ] as const) {
-    const { catalog, sent, pass } = bench();
-    await pass(500);
-    const call = catalog.categories.get(1, { timeoutMs }).catch(({ code }) => code);
-    await settled();
-    await sent[0]?.answer(refusal(503, 'unavailable', { 'retry-after': '20' }));
-    await pass(20_250);
-    assert.equal(sent.length, isWaited ? 2 : 1);
-    await sent[1]?.answer(good());
-    assert.notEqual(await call, isWaited ? 'unavailable' : undefined);
-  }
-});
-
-test('what is answered as busy is retried, what can never be right is not', async () => {
-  for (const [status, requests] of [
-    [400, 1],
-    [408, 2],
-    [429, 2],
-    [499, 1],
-    [500, 2],
-    [501, 1],
-    [504, 2],
-    [505, 1],
-    [507, 2],
-  ] as const) {
-    const { catalog, sent, pass } = bench({ maxRetries: 1 });
-    const failure = failureOf(catalog.categories.get(1));
-    for (let index = 0; index < requests; index += 1) {
-      await pass(10_000);
-      await sent[index]?.answer(new Response('', { status }));
-    }
-    await pass(10_000);
-    assert.equal(sent.length, requests, `${status}`);
-    assert.equal((await failure).status, status);
-  }
-});
-
 test('a call ends at its deadline, with its last failure as the cause', async (t) => {
   t.mock.method(Math, 'random', () => 0);
   const { catalog, sent, pass } = bench();
@@ -336,28 +264,6 @@ test('an attempt that is not answered within half a minute is repeated', async (
   await call;
   await none.pass(30_000);
   assert.equal((await failure).message, 'getCategory: no answer within 30000 ms');
-});
-
-test('what the service would not answer is a failure of the connection that says so', async () => {
-  for (const [status, body] of [
-    [200, ''],
-    [200, 'null'],
-    [200, '<h1>Welcome</h1>'],
-    [304, null],
-    [300, '{"code":"not_found","message":"No"}'],
-    [400, '{"code":5,"message":"No"}'],
-    [404, '{}'],
-    [404, 'null'],
-  ] as const) {
-    const failure = await failureBy(new Response(body, { status }));
-    if (status === 300) {
-      assert.equal(failure.name, 'ApiError');
-      continue;
-    }
-    assert.equal(failure.name, 'ConnectionError', `${status} ${body}`);
-    assert.equal(failure.message, `getCategory: status ${status} is not the service's`);
-    assert.deepEqual([failure.status, failure.retryAfter, failure.retryAt], [status, undefined, undefined]);
-  }
 });
 
 test('the failure of a proxy says when to try again', async () => {
@@ -440,14 +346,6 @@ test('a timeout longer than any timer is no timeout at once', async (t) => {
   assert.ok(Number(durations[0]) > 0, 'by a clock that goes on');
   const delays = timers.mock.calls.map(({ arguments: [, ms] }) => ms);
   assert.deepEqual(delays, [2 ** 31 - 1, 30_000, 5], 'the longest timer there is');
-});
-
-test('a failure says when to try again by the date of the machine', async () => {
-  const send = async () => refusal(503, 'unavailable', { 'retry-after': '20' });
-  const options = { baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, maxRetries: 0 };
-  const { retryAt } = await failureOf(new PetCatalog(options).categories.get(1));
-  const inMs = Number(retryAt) - Date.now();
-  assert.ok(inMs > 0 && inMs <= 20_000, `in ${inMs} ms`);
 });
 
 test('a failure says when to try again by the date of the machine, also once that was corrected', async (t) => {

@@ -11,6 +11,11 @@ export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.
 /** Ends a test that hangs, and times nothing. */
 const READY_MS_MAX = 30_000;
 
+/** The variables of `faketime`: under a shifted clock a process has that of its test. */
+const FOREIGN_CLOCK = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME')),
+);
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -121,7 +126,7 @@ function launch(args: readonly string[], { cwd, env = {}, command = [process.exe
   const [program, ...first] = command;
   const child = spawn(program, [...first, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', ...FOREIGN_CLOCK, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
