@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { describeCorpus, get, post, type Row, rowsOf } from '../kit/edge/corpus.ts';
+import { json, testService } from '../kit/service.ts';
+
+const TOO_LARGE = '431 headers_too_large, closed';
+const members = Array.from({ length: 20_000 }, (_, index) => `"${index}":0`).join();
+const manyMembers = `{"name":"Dog","x":{${members}}}`;
+
+function headers(count: number, value = 'b'): string[] {
+  return Array.from({ length: count }, (_, index) => `X-${index}: ${value}`);
+}
+
+/** What is too long for the table. */
+const LONG: readonly Row[] = [
+  ['100 headers', get(...headers(98)), '200, open'],
+  ['101 headers', get(...headers(99)), TOO_LARGE],
+  ['900 headers', get(...headers(898)), TOO_LARGE],
+  ['A second Authorization behind 200 headers', get(...headers(200), 'Authorization: Bearer other'), TOO_LARGE],
+  ['Headers over 16 KiB together', get(...headers(40, 'b'.repeat(500))), TOO_LARGE],
+  ['A member with 20,000 members', post(manyMembers, `Content-Length: ${manyMembers.length}`), '201, open'],
+];
+
+const table = rowsOf(readFileSync(join(import.meta.dirname, 'corpus.txt'), 'utf8'));
+
+describeCorpus('bytes in, answers out', [...table, ...LONG]);
+
+test('the table is read whole', () => {
+  assert.ok(table.length > 350, `${table.length} rows`);
+});
+
+test('a script that says patch to fetch, which sends it as it is, is told of capitals', async () => {
+  await using service = await testService();
+  const { message } = await json<{ message: string }>(fetch(`${service.url}/pets/1`, { method: 'patch' }));
+  assert.equal(message, 'The method is not supported; methods are in capitals, such as PATCH');
+});
