@@ -253,6 +253,10 @@ test('a restore that is refused leaves everything as it was', async (t) => {
   const from = place.in('backup.db');
   assert.throws(() => restore(from, file, NOW), says(`There is no backup ${from}`));
   assert.throws(() => restore(file, file, NOW), says(/belongs to the database/));
+  {
+    using _served = claimFile(file);
+    assert.throws(() => restore(file, place.in('other.db'), NOW), says(/^A service runs on .*x\.db: copy it with /));
+  }
   backUp(file, from, { force: false });
   {
     using _claim = claimFile(file);

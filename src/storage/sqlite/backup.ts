@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { realPath } from '../../stdx/real-path.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 import { releaseNeeded } from '../migrate.ts';
-import { claimFile } from './claim.ts';
+import { claimFile, isClaimed } from './claim.ts';
 import { appliedIn, countRows } from './contents.ts';
 import { isSound, movedAside, openChecked, openSound, openToRead, restoringFile } from './database-file.ts';
 import { DatabaseDamaged, failureOf } from './failure.ts';
@@ -97,6 +97,8 @@ function assertApart(backupFile: string, file: string): void {
 
 function openBackup(from: string): DatabaseSync {
   if (!isThere(from)) throw new DatabaseNotOpened(`There is no backup ${from}`);
+  if (isClaimed(realPath(from)))
+    throw new DatabaseNotOpened(`A service runs on ${from}: copy it with \`pet-catalog backup\`, and restore that`);
   try {
     return openSound(realPath(from), { name: from });
   } catch (error) {
