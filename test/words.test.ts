@@ -6,7 +6,6 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { noteOperator } from '../src/cli/operator-note.ts';
 import { VERSION } from '../src/version.ts';
 import { run } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
@@ -310,7 +309,7 @@ test('what each command prints, for people and for programs', async () => {
   assert.equal(new URL((await run(['console', 'login', '--url', 'http://ops'], { cwd })).stdout).origin, 'http://ops');
 });
 
-test('the help of a command has the default of each setting, and the note of an address is private', async () => {
+test('the help of a command has the default of each setting', async () => {
   using folder = temporaryFolder();
   const { code, stdout } = await run(['serve', '--help'], { cwd: folder.path });
   assert.equal(code, 0);
@@ -318,7 +317,4 @@ test('the help of a command has the default of each setting, and the note of an 
     stdout.replaceAll(/\s+/g, ' '),
     / --port <value> port of the public listener; 0 picks a free one \(default: 8080\) /,
   );
-  const file = join(folder.path, 'a.db');
-  using _note = noteOperator({ engine: 'sqlite', file }, { url: 'http://127.0.0.1:1', loginSecret: 'secret' });
-  assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);
 });

@@ -1,36 +1,51 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import type { DatabaseAddress } from '../config.ts';
+import { claimFile, isClaimed } from '../storage/sqlite/claim.ts';
 import { findOperator, noteOperator } from './operator-note.ts';
 
 const NOTED = { url: 'http://127.0.0.1:4', loginSecret: 'hidden' };
 
-test('the note of a service lies beside its file, for its user alone, until the service ends', () => {
+test('the note of a service stands in its lock, for its user alone, until the service ends', () => {
   using folder = temporaryFolder();
-  const database: DatabaseAddress = { engine: 'sqlite', file: join(folder.path, 'x.db') };
+  const database = { engine: 'sqlite', file: join(folder.path, 'x.db') } as const;
   assert.deepEqual(findOperator(database), {});
   {
+    using _claim = claimFile(database.file);
+    {
+      using _note = noteOperator(database, { ...NOTED, loginSecret: 'a longer one' });
+    }
     using _note = noteOperator(database, NOTED);
-    assert.equal(statSync(`${database.file}.operator`).mode & 0o777, 0o600);
-    assert.deepEqual(findOperator(database), NOTED);
+    assert.equal(statSync(`${database.file}.lock`).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(folder.path), ['x.db.lock']);
+    // In this process: a read of the file that closes it would end the claim.
+    assert.throws(() => claimFile(database.file), /Another service runs/);
   }
-  assert.deepEqual([readdirSync(folder.path), findOperator(database)], [[], {}]);
+  assert.deepEqual(findOperator(database), {});
   using _nowhere = noteOperator({ engine: 'sqlite', file: join(folder.path, 'none/x.db') }, NOTED);
   using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, NOTED);
-  assert.deepEqual([readdirSync(folder.path), existsSync(':memory:.operator')], [[], false]);
+  assert.deepEqual([readdirSync(folder.path), existsSync(':memory:.lock')], [['x.db.lock'], false]);
 });
 
-test('a note that the disk does not take leaves none', {
-  skip: existsSync('/dev/full') ? false : 'no /dev/full',
-}, () => {
+test('a note that a killed service left is found, and is in the way of no claim', () => {
   using folder = temporaryFolder();
-  const database: DatabaseAddress = { engine: 'sqlite', file: join(folder.path, 'x.db') };
-  symlinkSync('/dev/full', `${database.file}.operator`);
-  using _note = noteOperator(database, NOTED);
-  assert.deepEqual(readdirSync(folder.path), []);
+  const database = { engine: 'sqlite', file: join(folder.path, 'x.db') } as const;
+  {
+    using _claim = claimFile(database.file);
+  }
+  appendFileSync(`${database.file}.lock`, `${NOTED.url}\n${NOTED.loginSecret}\n`);
+  assert.deepEqual(findOperator(database), NOTED);
+  // As the release before this one claims.
+  using before = new DatabaseSync(`${database.file}.lock`);
+  before.exec('BEGIN EXCLUSIVE');
+  assert.throws(() => claimFile(database.file), /Another service runs/);
+  before.exec('ROLLBACK');
+  using _claim = claimFile(database.file);
+  assert.equal(isClaimed(database.file), true);
 });
 
 test('the note on a server lies in the working folder, or in its data, whatever the password is', () => {

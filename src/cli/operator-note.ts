@@ -1,7 +1,17 @@
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import { LOCK_BYTES } from '../storage/sqlite/claim.ts';
 import { IN_MEMORY } from '../storage/sqlite/files.ts';
 
 const PRIVATE_MODE = 0o600;
@@ -16,31 +26,54 @@ interface NotedOperator {
 }
 
 /**
- * Writes the operator listener's address and the secret to a file until disposed of, so that commands find it: flags
- * and free ports are known to the service alone. After a crash it stays, and the next start replaces it.
+ * Notes the operator listener's address and the secret until disposed of, so that commands find them: flags and free
+ * ports are known to the service alone. After a crash the note stays, and the next start replaces it.
  */
 export function noteOperator(database: DatabaseAddress, { url, loginSecret }: NotedOperator): Disposable {
-  const file = noteOf(database);
-  const remove = () => file !== undefined && rmSync(file, { force: true });
+  const text = `${url}\n${loginSecret}\n`;
   try {
-    if (file !== undefined) writeFileSync(file, `${url}\n${loginSecret}\n`, { mode: PRIVATE_MODE });
+    return database.engine === 'sqlite' ? noteInLock(database.file, text) : noteInFile(noteOf(database.url), text);
   } catch {
     // A full disk must not prevent the start; commands then use the settings.
+    return { [Symbol.dispose]() {} };
+  }
+}
+
+/** Writes behind the lock of an embedded database, which this process holds. */
+function noteInLock(file: string, text: string): Disposable {
+  if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
+  // It stays open: a close would end the claim, which is a lock of this process on the file (fcntl(2)).
+  const lock = openSync(`${file}.lock`, 'r+');
+  const remove = () => ftruncateSync(lock, Math.min(fstatSync(lock).size, LOCK_BYTES));
+  remove();
+  if (fstatSync(lock).size === LOCK_BYTES) writeSync(lock, text, LOCK_BYTES);
+  return { [Symbol.dispose]: remove };
+}
+
+function noteInFile(file: string, text: string): Disposable {
+  const remove = () => rmSync(file, { force: true });
+  try {
+    writeFileSync(file, text, { mode: PRIVATE_MODE });
+  } catch (error) {
     remove();
+    throw error;
   }
   return { [Symbol.dispose]: remove };
 }
 
 /** Finds what the running service noted, if it did. */
 export function findOperator(database: DatabaseAddress): Partial<NotedOperator> {
-  const file = noteOf(database);
-  const [url, loginSecret] = file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  const file = database.engine === 'sqlite' ? `${database.file}.lock` : noteOf(database.url);
+  if (!existsSync(file)) return {};
+  const [url, loginSecret] = readFileSync(file)
+    .subarray(database.engine === 'sqlite' ? LOCK_BYTES : 0)
+    .toString()
+    .split('\n');
   return { ...(url && { url }), ...(loginSecret && { loginSecret }) };
 }
 
-/** Beside an embedded database; for a server, named after it, where commands are run. */
-function noteOf(database: DatabaseAddress): string | undefined {
-  if (database.engine === 'sqlite') return database.file === IN_MEMORY ? undefined : `${database.file}.operator`;
-  const name = hash('sha256', withoutPassword(database.url)).slice(0, NAME_CHARACTERS);
+/** The note on a server, named after it, where commands are run. */
+function noteOf(url: string): string {
+  const name = hash('sha256', withoutPassword(url)).slice(0, NAME_CHARACTERS);
   return join(existsSync(DATA_FOLDER) ? DATA_FOLDER : '.', `postgres-${name}.operator`);
 }

@@ -42,7 +42,7 @@ test('where there is no token yet, the list says how one is issued', async () =>
 
 test('a note that a killed service left helps no login to a database that cannot be opened', async () => {
   using folder = temporaryFolder();
-  writeFileSync(join(folder.path, 'x.db.operator'), 'http://127.0.0.1:4\nhidden\n');
+  writeFileSync(join(folder.path, 'x.db.lock'), `${'\0'.repeat(512)}http://127.0.0.1:4\nhidden\n`);
   const login = ['console', 'login', '--database-url', 'sqlite:x.db'];
   const { code, stdout, stderr } = await run(login, { cwd: folder.path });
   assert.deepEqual([code, stdout], [1, '']);

@@ -45,7 +45,7 @@ test('`console login` says what to do where it cannot know the port', async () =
 test('a failure of the system is told in one line', async () => {
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
-  mkdirSync(join(folder.path, 'data/pet-catalog.db.operator'));
+  mkdirSync(join(folder.path, 'data/pet-catalog.db.lock'));
   const { code, stdout, stderr } = await run(['console', 'login'], { cwd: folder.path });
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^pet-catalog: EISDIR: .*\n$/);

@@ -4,6 +4,8 @@ import { DatabaseNotOpened } from '../engine.ts';
 import { failureOf, findFileMount, findReadOnlyMount } from './failure.ts';
 import { createPrivately, IN_MEMORY } from './files.ts';
 
+/** The bytes of a lock that are a database; what a service notes for commands stands behind them. */
+export const LOCK_BYTES = 512;
 const SQLITE_BUSY = 5;
 /** `isClaimed` in another process holds the lock briefly. */
 const CLAIM_WAIT_MS = 100;
@@ -21,6 +23,7 @@ export function claimFile(file: string): Disposable {
   try {
     createPrivately(lock);
     const claim = new DatabaseSync(lock, { timeout: CLAIM_WAIT_MS });
+    makeRoomForNote(claim);
     claim.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => claim.close() };
   } catch (error) {
@@ -30,6 +33,18 @@ export function claimFile(file: string): Disposable {
         : `Cannot use the folder of the database ${file}: ${failureOf(file, error)}, or set DATABASE_URL to a writable place`,
       { cause: error },
     );
+  }
+}
+
+/** Makes the lock a database of one page: SQLite does not read what stands behind it. A full disk is no obstacle. */
+function makeRoomForNote(claim: DatabaseSync): void {
+  try {
+    if (claim.prepare('PRAGMA user_version').get()?.user_version === 1) return;
+    claim.exec(
+      `PRAGMA page_size = ${LOCK_BYTES}; PRAGMA journal_mode = memory; PRAGMA synchronous = off; PRAGMA user_version = 1`,
+    );
+  } catch (error) {
+    if (isBusy(error)) throw error;
   }
 }
 
