@@ -241,7 +241,8 @@ test('If-Match guards keys and categories, and using a key does not change its v
   assert.match(etag, /^".{22}"$/);
   await service.call(secret, '/categories');
   assert.equal(await etagOf(), etag);
-  const renamed = await admin.send('PATCH', path, { name: 'one' }, { 'if-match': etag });
+  // As nginx and Caddy change the tag of an answer that they compress.
+  const renamed = await admin.send('PATCH', path, { name: 'one' }, { 'if-match': `W/${etag}` });
   assert.equal(renamed.status, 200);
   assert.equal(renamed.headers.get('etag'), await etagOf());
   const late = await admin.send('PATCH', path, { name: 'two' }, { 'if-match': etag });
@@ -267,7 +268,7 @@ test('If-Match guards keys and categories, and using a key does not change its v
   assert.equal(await audited(), before, 'nothing was changed');
   for (const [method, change, status] of changes) {
     const tag = await etagOf();
-    const done = await admin.send(method, change, undefined, { 'if-match': tag });
+    const done = await admin.send(method, change, undefined, { 'if-match': tag.replace(/"$/, '-gzip"') });
     assert.equal(done.status, status, change);
     assert.equal(tag === (await etagOf()), /ban|graces/.test(change), change);
   }
