@@ -41,9 +41,9 @@ test('a suite of three calls is learned, and judged before an API that is starte
   const report: ClientReport = JSON.parse(stdout);
   assert.ok(isReport(report as unknown), JSON.stringify(isReport.errors));
   assert.deepEqual(report.calls, [
-    { kind: 'GET /api/things', count: 1 },
-    { kind: 'POST /api/things', count: 1 },
-    { kind: 'GET /api/things/{}', count: 1 },
+    { kind: 'GET /api/things', count: 1, hasJson: true },
+    { kind: 'POST /api/things', count: 1, hasJson: true },
+    { kind: 'GET /api/things/{}', count: 1, hasJson: true },
   ]);
   const verdictOn = (rule: string) =>
     report.rules.find((cell: Cell) => cell.rule === rule && /POST/.test(cell.kind))?.verdict;

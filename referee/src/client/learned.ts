@@ -10,6 +10,8 @@ const LEAVING_MS_MAX = 100;
 export interface KindCount {
   readonly kind: string;
   readonly count: number;
+  /** True if its answers were JSON, which may have unknown members. */
+  readonly hasJson: boolean;
 }
 
 /** A client as it is when all is well. */
@@ -40,7 +42,6 @@ export const UNKNOWN_CLIENT: Learned = {
 export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
   const kinds = [...new Set(runs.flat().map(({ kind }) => kind))];
   const ofKind = (kind: string) => runs.map((notes) => notes.filter((note) => note.kind === kind));
-  const most = (lists: readonly (readonly unknown[])[]) => Math.max(0, ...lists.map(({ length }) => length));
   const byCall = new Map<string, number>();
   const byKind = new Map<string, number>();
   for (const notes of runs) {
@@ -55,7 +56,7 @@ export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
     return new Set(counts).size > 1 ? [`${kind} came ${counts.join(' times, then ')} times without a fault`] : [];
   });
   return {
-    calls: kinds.map((kind) => ({ kind, count: most(ofKind(kind)) })),
+    calls: kindsOf(runs),
     // A body or path that is made anew in each run is as often the same as others of its kind.
     expected: ({ call, kind }) => byCall.get(call) ?? byKind.get(kind) ?? 1,
     confirmed: (kind) => Math.min(...ofKind(kind).map((notes) => notes.filter(isConfirmed).length)),
@@ -63,6 +64,19 @@ export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
     isConcurrent: runs.some(areOverlapping),
     remarks: differing,
   };
+}
+
+/** The kinds of requests that came, and how often at most. */
+export function kindsOf(runs: readonly (readonly Note[])[]): KindCount[] {
+  const kinds = [...new Set(runs.flat().map(({ kind }) => kind))];
+  return kinds.map((kind) => {
+    const same = runs.map((notes) => notes.filter((note) => note.kind === kind));
+    return {
+      kind,
+      count: Math.max(...same.map(({ length }) => length)),
+      hasJson: same.flat().some(({ hasJson }) => hasJson),
+    };
+  });
 }
 
 /** True for an answer that confirms a write. */

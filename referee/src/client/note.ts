@@ -46,6 +46,8 @@ export interface Note {
   readonly isDelivered: boolean;
   /** True if the upstream carried it out. */
   readonly isDone: boolean;
+  /** True if the upstream answered it well, with JSON. */
+  readonly hasJson: boolean;
 }
 
 export interface CommandEnd {

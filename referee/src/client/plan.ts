@@ -26,8 +26,9 @@ export function planFor({ calls, expected }: Learned, customs: Customs, isWhole:
     const aim = `${nth === 1 ? '' : `${nth}.`}${method} ${path.replaceAll('{}', '*')}`;
     return { script: `${fault}@${aim}`, kind };
   };
-  const rounds = calls.flatMap(({ kind, count }) => {
-    const faults = isWrite(kind, customs) ? OF_WRITES : OF_READS;
+  const rounds = calls.flatMap(({ kind, count, hasJson }) => {
+    const ofReads = OF_READS.filter((fault) => hasJson || fault !== 'grease');
+    const faults = isWrite(kind, customs) ? OF_WRITES : ofReads;
     const places = count < PLACES_MIN ? [1] : [1, Math.ceil(count / 2), count];
     return [...new Set(places)].flatMap((nth, turn) =>
       faults.map((fault, index) => ({ round: turn * faults.length + index, planned: at(kind, fault, nth) })),
@@ -45,20 +46,20 @@ export function planFor({ calls, expected }: Learned, customs: Customs, isWhole:
 }
 
 /** The rules that a plan can test for a kind. */
-export function appliesTo(rule: RuleName, kind: string, customs: Customs): boolean {
+export function appliesTo(rule: RuleName, { kind, hasJson }: KindCount, customs: Customs): boolean {
   if (rule === 'retries-safely' || rule === 'once') return isCreate(kind, customs);
   if (rule === 'tells') return isWrite(kind, customs);
-  return rule !== 'tolerates' || !isWrite(kind, customs);
+  return rule !== 'tolerates' || (hasJson && !isWrite(kind, customs));
 }
 
 /** The cells of the table that `--strict` asks for. */
 export function asked({ calls }: Learned, customs: Customs, isWhole: boolean): ReadonlySet<string> {
   const first = calls.find(({ kind }) => isWrite(kind, customs)) ?? calls[0];
   return new Set(
-    calls.flatMap(({ kind }) =>
-      RULE_NAMES.filter((rule) => appliesTo(rule, kind, customs))
-        .filter((rule) => isWhole || kind === first?.kind || !TESTED_FOR_GOOD.has(rule))
-        .map((rule) => cellOf(kind, rule)),
+    calls.flatMap((call) =>
+      RULE_NAMES.filter((rule) => appliesTo(rule, call, customs))
+        .filter((rule) => isWhole || call === first || !TESTED_FOR_GOOD.has(rule))
+        .map((rule) => cellOf(call.kind, rule)),
     ),
   );
 }

@@ -1,4 +1,4 @@
-import type { KindCount, Learned } from './learned.ts';
+import { type KindCount, kindsOf, type Learned } from './learned.ts';
 import type { Play } from './note.ts';
 import { appliesTo, asked } from './plan.ts';
 import {
@@ -86,10 +86,10 @@ export interface Played {
 export function reportOn(played: Played, wanted: Asked, unknown: Learned): ClientReport {
   const { plays, planned, durationMs, learned } = played;
   const judged = plays.map((play) => ({ play, ...judge(play, learned ?? unknown, wanted.customs) }));
-  const calls = learned?.calls ?? countsOf(plays);
-  const found = calls.flatMap(({ kind }) =>
+  const calls = learned?.calls ?? kindsOf(plays.map(({ requests }) => requests));
+  const found = calls.flatMap((call) =>
     RULE_NAMES.filter((rule) => isWanted(rule, wanted)).flatMap((rule) =>
-      cellFor(kind, rule, { judged, played, wanted }),
+      cellFor(call, rule, { judged, played, wanted }),
     ),
   );
   const cells = found.filter((cell) => !isSaidByOnce(cell, found));
@@ -112,10 +112,11 @@ interface Context {
   readonly wanted: Asked;
 }
 
-function cellFor(kind: string, rule: RuleName, { judged, played, wanted }: Context): Cell[] {
+function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Context): Cell[] {
+  const { kind } = call;
   const name = cellOf(kind, rule);
   const isTested = judged.some(({ tested }) => tested.has(name));
-  if (!isTested && !appliesTo(rule, kind, wanted.customs)) return [];
+  if (!isTested && !appliesTo(rule, call, wanted.customs)) return [];
   const found = judged.flatMap(({ play, findings }) =>
     findings.filter((each) => each.rule === rule && each.kind === kind).map((finding) => ({ play, finding })),
   );
@@ -152,7 +153,7 @@ function reasonFor(kind: string, rule: RuleName, { learned, isWhole, left }: Pla
   if (left.includes(kind)) return 'not all plays for it were made; --plays all makes them';
   if (TESTED_FOR_GOOD.has(rule) && !isWhole)
     return 'error*12 and revoked are aimed at one kind; --plays all aims them at each';
-  return rule === 'tolerates' ? 'no answer was a JSON object' : 'no play led there';
+  return rule === 'tolerates' ? 'no answer had a JSON object' : 'no play led there';
 }
 
 function isWanted(rule: RuleName, { only, skipped }: Asked): boolean {
@@ -196,17 +197,6 @@ function isSurvivable({ requests }: Play): boolean {
   const steps = requests.flatMap(({ step }) => step ?? []);
   const failures = steps.filter((step) => /^(error|status|reset|lost|cut|unknown)/.test(step)).length;
   return !steps.some((step) => FATAL.test(step.replace(/@.*/, ''))) && failures <= FAILURES_SURVIVED_MAX;
-}
-
-/** The kinds of requests that came, and how often at most. */
-function countsOf(plays: readonly Play[]): KindCount[] {
-  const counts = new Map<string, number>();
-  for (const { requests } of plays) {
-    for (const [kind, same] of Map.groupBy(requests, (request) => request.kind)) {
-      counts.set(kind, Math.max(counts.get(kind) ?? 0, same.length));
-    }
-  }
-  return [...counts].map(([kind, count]) => ({ kind, count }));
 }
 
 /** Rules that apply to no kind that came, each group with the reason. */

@@ -50,7 +50,7 @@ function notesOf(happened: readonly Happened[]): Note[] {
       connectedAt: 0,
       step: 'ok',
     };
-    const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true };
+    const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true, hasJson: true };
     return { at, answeredAt: at, ...about, ...usual, ...answer, ...differs };
   });
 }

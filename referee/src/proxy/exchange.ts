@@ -61,6 +61,7 @@ export class Exchange {
   #answeredAt: number | undefined;
   #isDelivered = false;
   #isDone = false;
+  #hasJson = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, context: ProxyContext) {
     this.#request = request;
@@ -106,6 +107,7 @@ export class Exchange {
       retryAfter: this.#answer?.retryAfter ?? null,
       isDelivered: this.#isDelivered,
       isDone: this.#isDone,
+      hasJson: this.#hasJson,
     };
   }
 
@@ -300,6 +302,7 @@ export class Exchange {
     const contentType = fieldOf(fields, 'content-type');
     dialect.learn(fields, isJson(contentType) ? contentType : undefined);
     this.#isDone = status < 400;
+    this.#hasJson = status < 300 && this.#method !== 'HEAD' && isJson(contentType);
     const answer = { status, statusMessage, fields, incoming };
     const made = this.#step === 'unknown' && this.#turn ? dialect.answerOf(this.#turn) : undefined;
     if (made) {

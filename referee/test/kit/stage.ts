@@ -47,6 +47,8 @@ export interface StageOptions {
   readonly playsMax?: number;
   readonly isWhole?: boolean;
   readonly proxy?: Partial<ProxyOptions>;
+  /** How many plays run side by side; all unless told otherwise. */
+  readonly jobs?: number;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function judged(
   client: (url: string) => Promise<void>,
   options: StageOptions = {},
 ): Promise<ClientReport> {
-  const { asked = {}, api = things, upstream: address, playsMax = 24, isWhole = false, proxy = {} } = options;
+  const { asked = {}, api = things, upstream: address, playsMax = 24, isWhole = false, proxy = {}, jobs } = options;
   const wanted = { ...ASKED, ...asked };
   const play = async (script: string): Promise<Play> => {
     await using upstream = address === undefined ? await standing(createServer(api())) : undefined;
@@ -76,7 +78,12 @@ export async function judged(
   const learned = learnedFrom(runs.map(({ requests }) => requests));
   const planned = planFor(learned, wanted.customs, isWhole);
   const chosen = planned.slice(0, isWhole ? undefined : playsMax);
-  const plays = await Promise.all(chosen.map(({ script }) => play(script)));
+  const plays: Play[] = [];
+  const queue = [...chosen.entries()];
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) plays[next[0]] = await play(next[1].script);
+  };
+  await Promise.all(Array.from({ length: jobs ?? chosen.length }, work));
   const left = planned.slice(chosen.length).map(({ kind }) => kind);
   return reportOn({ plays, planned: planned.length, durationMs: 0, learned, isWhole, left }, wanted, UNKNOWN_CLIENT);
 }
