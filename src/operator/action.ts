@@ -46,6 +46,8 @@ export interface Noun<Row> {
   readonly secret?: 'key' | 'token';
   /** The parameter with its id in paths of the API. */
   readonly parameter: Parameter;
+  /** All of them, where a command acts on all of one actor. */
+  all?(context: ActionContext): Promise<readonly Row[]>;
   /** Throws `not_found`. */
   find(context: ActionContext, id: string): Promise<Row>;
   /** The members that a validator covers. */

@@ -47,9 +47,12 @@ export const audit = resource({
   columns: [
     { label: 'At', member: 'at' },
     { label: 'When', cell: ({ at }: AuditEntry) => utcMoment(at) },
-    { label: 'Actor', member: 'actor', cell: ({ operator }) => operatorLink(operator) },
+    {
+      label: 'Actor',
+      text: ({ actor, user }: Json) => (user === undefined ? actor : `${actor} (${user})`),
+      cell: ({ operator }) => operatorLink(operator),
+    },
     { label: 'Via', member: 'via' },
-    { label: 'User', member: 'user' },
     { label: 'Action', member: 'action', cell: ({ action }) => html`<code>${action}</code>` },
     { label: 'Target', member: 'target', cell: ({ action, target }) => targetLink(action, target) },
     {

@@ -80,7 +80,7 @@ test('looking at the link spends nothing; its button opens one session, once, wi
   assert.equal(opened.status, 303);
   assert.match(
     opened.headers.get('set-cookie') ?? '',
-    /^pet_catalog_console=[\w-]{43}; Path=\/console; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    /^pet_catalog_console_\d+=[\w-]{43}; Path=\/console; Max-Age=43200; HttpOnly; SameSite=Strict$/,
   );
   const replayed = await login(service, token);
   assert.deepEqual([replayed.status, replayed.headers.get('set-cookie')], [403, null]);
@@ -172,7 +172,7 @@ test('a session ends after twelve hours, by signing out, or by another operator;
 
   const out = await one.post('/logout');
   assert.equal(out.headers.get('location'), '/console/login');
-  assert.match(out.headers.get('set-cookie') ?? '', /^pet_catalog_console=; Path=\/console; Max-Age=0;/);
+  assert.match(out.headers.get('set-cookie') ?? '', /^pet_catalog_console_\d+=; Path=\/console; Max-Age=0;/);
   assert.equal((await one.get('/keys')).status, 303);
 
   const sessions = await service.storage.sessions.list(service.clock.now().unix);
@@ -192,7 +192,8 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   const last = await signIn(service, 'viewer');
   assert.doesNotMatch(await last.page('/sessions'), /\/end"/, 'a viewer ends no session but its own');
   const closed = await last.post('/logout', {}, { 'x-forwarded-proto': 'https' });
-  const cookie = 'pet_catalog_console=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict; Secure';
+  const { port } = new URL(service.operatorUrl);
+  const cookie = `pet_catalog_console_${port}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict; Secure`;
   assert.deepEqual([closed.headers.get('location'), closed.headers.get('set-cookie')], ['/console/login', cookie]);
   assert.equal((await last.get('/keys')).status, 303);
   const among = { headers: { cookie: `theme=dark; ${other.cookie}` } };

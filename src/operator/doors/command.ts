@@ -49,8 +49,12 @@ export function addAction(
   );
   const options = membersOf({ input }).filter(([name]) => !operands.includes(name));
   const check = validator(input);
+  const isOfMany = as.usage.endsWith('[id]');
   const command = add(as.usage, as.about, isCreating ? 'create' : 'change', async (context, ...words) => {
     const [id = '', ...rest] = isNew ? ['', ...words] : words;
+    const { actor } = context.options;
+    if (isOfMany && typeof actor === 'string') return doneForAll(action, context, actor);
+    if (isOfMany && id === '') throw invalid('Name an id, or all of one --actor');
     const given = Object.fromEntries(operands.map((name, index) => [name, rest[index]]));
     for (const [name, schema] of options) given[name] = readOption(context, action, { name, schema }) as string;
     const known = Object.entries(given).filter(([, value]) => value !== undefined);
@@ -61,7 +65,17 @@ export function addAction(
     );
   });
   for (const [name, schema] of options) addOption(command, action, { name, schema, usual: defaults[name] });
+  if (isOfMany) command.option('--actor <name>', 'all of this actor');
   return command;
+}
+
+/** Does an action on every target of one actor that it changes something of. */
+async function doneForAll(action: Action, context: CommandContext, actor: string): Promise<Printed> {
+  const { of } = action;
+  const all = ((await of.all?.(context)) ?? []).filter((row) => of.nameOf(row) === actor && row.revokedAt == null);
+  for (const row of all) await action.run(context, `${of.idOf(row)}`, {});
+  const json = await Promise.all(all.map((row) => of.json(context, row)));
+  return { json, text: '', told: `${all.length} of ${actor}: ${all.map(of.idOf).join(', ') || 'none'}` };
 }
 
 function run(action: Action, context: CommandContext, { id, input }: { id: string; input: object }) {

@@ -23,6 +23,7 @@ const tokenNoun: Noun<OperatorToken> = {
   noun: 'token',
   secret: 'token',
   parameter: { name: 'tokenId', description: 'The id of the token', schema: { type: 'string' } },
+  all: ({ storage }) => storage.tokens.list(),
   async find({ storage }, id) {
     const token = (await storage.tokens.list()).find((each) => each.id === id);
     if (token) return token;
@@ -42,6 +43,7 @@ const sessionNoun: Noun<ConsoleSession> = {
   title: 'Sessions',
   noun: 'session',
   parameter: { name: 'sessionId', description: 'The id of the session', schema: { type: 'string' } },
+  all: ({ sessions, now }) => sessions.list(now),
   async find({ sessions, now }, id) {
     const session = (await sessions.list(now)).find((each) => each.id === id);
     if (session) return session;
@@ -138,7 +140,7 @@ export const revokeToken = action<object, OperatorToken>({
       html`<p class="lead">Every request with the token of <strong>${foreign(name)}</strong> will be refused. This cannot be undone.</p>`,
     done: 'The token was revoked. Requests with it are refused.',
   },
-  command: { usage: 'revoke <id>', about: 'Revoke a token permanently' },
+  command: { usage: 'revoke [id]', about: 'Revoke a token permanently, or all of one name' },
 });
 
 /** Ends a session of the console. */
@@ -167,7 +169,7 @@ export const endSession = action<object, ConsoleSession>({
     done: 'The session was ended.',
     nothing: 'That session had ended already.',
   },
-  command: { usage: 'end <id>', about: 'End a session of the console' },
+  command: { usage: 'end [id]', about: 'End a session of the console, or all of one actor' },
 });
 
 /** Every change of a token. */

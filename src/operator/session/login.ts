@@ -1,12 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, onPost, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, onPost } from '../frame/context.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage } from '../frame/layout.ts';
-import { checkOrigin, noSessionCookie, openSession } from './session.ts';
+import { checkOrigin, noSessionCookie, openSession, wantedCookie, wantedPage } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
 const ATTEMPTS_MAX = 10;
@@ -20,14 +21,14 @@ const ADDRESSES_MAX = 1_000;
 export function createLogin({ sessions, time }: Pick<ConsoleContext, 'sessions' | 'time'>): PageHandler {
   const attempts = new LoginAttempts();
   return async (exchange) => {
-    if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
+    if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '', exchange.request);
     checkOrigin(exchange.request);
     const { fields } = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
     const { unix: now, steady } = time.now();
     const { request } = exchange;
     const cookie = await openSession(sessions, { login, now, request });
-    if (cookie) return { status: 303, headers: ['Location', '/console', 'Set-Cookie', cookie] };
+    if (cookie) return { status: 303, headers: ['Location', wantedPage(request), 'Set-Cookie', cookie] };
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
   };
@@ -46,7 +47,7 @@ class LoginAttempts {
   }
 }
 
-function loginPage(token: string): Answer {
+function loginPage(token: string, request: IncomingMessage): Answer {
   const content = token
     ? html`<h1>Operator’s console</h1>
 <p>This link works once and opens a session of twelve hours in this browser. An hour without use ends it earlier.</p>
@@ -55,7 +56,7 @@ function loginPage(token: string): Answer {
     : html`<h1>You are not signed in</h1>
 <p>Run this command on the machine of the service, and open the link that it prints:</p>
 <pre tabindex="0"><code>pet-catalog console login</code></pre>
-<p class="soft">Already signed in, and here through a link from another site? <a href="/console">Go to the console</a>.</p>`;
+<p class="soft">Already signed in, and here through a link from another site? <a href="${wantedPage(request)}">Go to the console</a>.</p>`;
   return barePage({ title: token ? 'Sign in' : 'Not signed in', content });
 }
 
@@ -94,13 +95,16 @@ function signedOut({ request }: Exchange): Answer {
   return { status: 303, headers: ['Location', '/console/login', 'Set-Cookie', noSessionCookie(request)] };
 }
 
-/** Redirects a request without a session to the login page. Throws `insufficient_scope` for a POST. */
-export function notSignedIn({ request }: Exchange): Answer {
+/**
+ * Redirects a request without a session to the login page, which leads back. Throws `insufficient_scope` for a POST.
+ */
+export function notSignedIn({ request, path, query }: Exchange): Answer {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     throw new CatalogError(
       'insufficient_scope',
       'Your session has ended, so nothing was changed; sign in and submit the form again',
     );
   }
-  return seeOther('/login');
+  const page = query.size > 0 ? `${path}?${query}` : path;
+  return { status: 303, headers: ['Location', '/console/login', 'Set-Cookie', wantedCookie(page, request)] };
 }

@@ -16,7 +16,12 @@ import { HOUR_SECONDS } from '../../stdx/duration.ts';
 
 /** Logins, sessions and their cookies, and the checks of what a session sends. */
 
+/** The name of releases before 0.3.0, whose sessions stay open; now the port follows. */
 const COOKIE = 'pet_catalog_console';
+/** Where a request without a session was going. */
+const WANTED = 'pet_catalog_wanted';
+/** A page of the console, with its query. */
+const PAGE = /^\/console(?:[/?][\w/?&=.~%+-]*)?$/;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
@@ -80,7 +85,7 @@ export async function findSession(
   request: IncomingMessage,
   now: number,
 ): Promise<{ session: ConsoleSession; csrf: string } | undefined> {
-  const token = readCookie(request.headers.cookie ?? '');
+  const token = readCookie(request, cookieOf(request)) || readCookie(request, COOKIE);
   if (!TOKEN.test(token)) return undefined;
   const session = await sessions.find(hashSecret(token), now);
   if (!session) return undefined;
@@ -206,13 +211,38 @@ function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-function sessionCookie(token: string, seconds: number, { headers }: IncomingMessage): string {
-  // A proxy reports HTTPS. A client that fakes the header only loses its own cookie.
-  const secure = headers['x-forwarded-proto'] === 'https' ? '; Secure' : '';
-  return `${COOKIE}=${token}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+function sessionCookie(token: string, seconds: number, request: IncomingMessage): string {
+  return `${cookieOf(request)}=${token}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure(request)}`;
 }
 
-function readCookie(header: string): string {
-  const found = header.split(/;\s*/).find((pair) => pair.startsWith(`${COOKIE}=`));
-  return found?.slice(COOKIE.length + 1) ?? '';
+/** Named after the port: browsers send cookies to every port of a host, and two instances would end each other's. */
+function cookieOf({ socket }: IncomingMessage): string {
+  return `${COOKIE}_${socket.localPort}`;
+}
+
+/** A proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
+function secure({ headers }: IncomingMessage): string {
+  return headers['x-forwarded-proto'] === 'https' ? '; Secure' : '';
+}
+
+/** The Set-Cookie value by which the login leads on to the page of a request. */
+export function wantedCookie(page: string, request: IncomingMessage): string {
+  const value = PAGE.test(page) ? encodeURIComponent(page) : '';
+  // Lax, because the link to the page may be in a mail or another site.
+  return `${WANTED}=${value}; Path=/console/login; Max-Age=${LOGIN_SECONDS}; HttpOnly; SameSite=Lax${secure(request)}`;
+}
+
+/** The page that was wanted before the login; the overview unless one was. */
+export function wantedPage(request: IncomingMessage): string {
+  try {
+    const page = decodeURIComponent(readCookie(request, WANTED));
+    return PAGE.test(page) ? page : '/console';
+  } catch {
+    return '/console';
+  }
+}
+
+function readCookie({ headers: { cookie = '' } }: IncomingMessage, name: string): string {
+  const found = cookie.split(/;\s*/).find((pair) => pair.startsWith(`${name}=`));
+  return found?.slice(name.length + 1) ?? '';
 }

@@ -30,12 +30,16 @@ export async function signIn(service: TestService, role?: Role): Promise<SignedI
   const { token } = await loginLink(service, role);
   const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
   assert.deepEqual([opened.status, opened.headers.get('location')], [303, '/console']);
-  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const get = (path: string) => send(service, path, { headers: { cookie } });
+  const named = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+  // The cookie is named after the port, which a test that restarts the service has anew.
+  const cookieNow = () => named.replace(/_\d+=/, `_${new URL(service.operatorUrl).port}=`);
+  const get = (path: string) => send(service, path, { headers: { cookie: cookieNow() } });
   const csrf = /name="csrf" value="([^"]+)"/.exec(await (await get('')).text())?.[1] ?? '';
   assert.ok(csrf);
   return {
-    cookie,
+    get cookie() {
+      return cookieNow();
+    },
     csrf,
     get,
     async page(path) {
@@ -50,7 +54,7 @@ export async function signIn(service: TestService, role?: Role): Promise<SignedI
         body.delete(name);
         for (const value of [values].flat()) body.append(name, value);
       }
-      return send(service, path, { body, headers: { cookie, ...headers } });
+      return send(service, path, { body, headers: { cookie: cookieNow(), ...headers } });
     },
   };
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { issueToken } from '../../src/catalog/operator/access.ts';
+import { loginLink, send, signIn } from '../kit/console/visitor.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { run } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
+
+/** Who operators are: their names, their sessions, and how one of them is out. */
+
+test('a deep link survives the login, and leads nowhere but into the console', async () => {
+  await using service = await testService();
+  const { key } = await service.issue();
+  const asked = await send(service, `/keys/${key.id}?range=24h`);
+  assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/console/login']);
+  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const login = async (sent: string) => {
+    const { token } = await loginLink(service);
+    const opened = await send(service, '/login', { body: new URLSearchParams({ token }), headers: { cookie: sent } });
+    return opened.headers.get('location');
+  };
+  assert.equal(await login(cookie), `/console/keys/${key.id}?range=24h`);
+  for (const wanted of ['//evil.example', '/console//evil.example:80\\', '/console%0d%0aX: y', '%', '/consoles'])
+    assert.equal(await login(`pet_catalog_wanted=${wanted}`), '/console', wanted);
+});
+
+test('two instances on one host keep a session each', async () => {
+  await using one = await testService();
+  await using other = await testService();
+  const [first, second] = [await signIn(one), await signIn(other)];
+  const both = { headers: { cookie: `${first.cookie}; ${second.cookie}` } };
+  assert.deepEqual([(await send(one, '/keys', both)).status, (await send(other, '/keys', both)).status], [200, 200]);
+});
+
+test('an employee is out in one action: every session and every token of that name ends', async () => {
+  using folder = temporaryFolder();
+  const DATABASE_URL = `sqlite:${join(folder.path, 'x.db')}`;
+  await using service = await testService({ DATABASE_URL });
+  const { storage, clock } = service;
+  const command = (...args: string[]) =>
+    run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: clock } });
+  const { stdout } = await command('console', 'login', '--as', 'dana', '--url', service.operatorUrl);
+  const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
+  const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const other = await signIn(service);
+  for (const name of ['dana', 'dana', 'billing'])
+    await issueToken({ storage, now: clock.now().unix, by: OPERATOR }, { name, role: 'keys' });
+  const status = async () => (await send(service, '/keys', { headers: { cookie } })).status;
+  assert.equal(await status(), 200);
+  const ended = await command('sessions', 'end', '--actor', 'dana', '--as', 'erin');
+  assert.deepEqual([ended.code, ended.stderr.startsWith('1 of dana: session_')], [0, true], ended.stderr);
+  assert.deepEqual([await status(), (await other.get('/keys')).status], [303, 200]);
+  const revoked = await command('operators', 'revoke', '--actor', 'dana', '--as', 'erin');
+  assert.match(revoked.stderr, /^2 of dana: op_/);
+  const active = (await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null);
+  assert.deepEqual(
+    active.map(({ name }) => name),
+    ['billing'],
+  );
+  const entries = await storage.audit.list({ since: 0, limit: 3 });
+  const [{ operator } = { operator: undefined }] = entries;
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['operator.revoke', 'operator.revoke', 'console.revoke'],
+  );
+  assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
+  assert.equal((await command('sessions', 'end')).code, 2);
+});
