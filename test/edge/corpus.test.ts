@@ -16,7 +16,11 @@ function headers(count: number, value = 'b'): string[] {
 /** What is too long for the table. */
 const LONG: readonly Row[] = [
   ['100 headers', get(...headers(98)), '200, open'],
-  ['101 headers', get(...headers(99)), TOO_LARGE],
+  [
+    '101 headers',
+    get(...headers(99)),
+    '431 headers_too_large: The request has more than 100 headers; send fewer, closed',
+  ],
   ['900 headers', get(...headers(898)), TOO_LARGE],
   ['A second Authorization behind 200 headers', get(...headers(200), 'Authorization: Bearer other'), TOO_LARGE],
   ['Headers over 16 KiB together', get(...headers(40, 'b'.repeat(500))), TOO_LARGE],
