@@ -3,6 +3,7 @@ import { Command, type CommanderError } from 'commander';
 import { Mistake } from '../mistake.ts';
 import { addClientCommand } from './client.ts';
 import type { Invocation } from './invocation.ts';
+import { addLimitsCommand } from './limits.ts';
 import { addProxyCommand } from './proxy.ts';
 import { addReportCommand } from './report.ts';
 import { addServerCommand } from './server.ts';
@@ -11,7 +12,8 @@ import { addServerCommand } from './server.ts';
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
     const program = createProgram(invocation);
-    for (const add of [addClientCommand, addProxyCommand, addServerCommand, addReportCommand]) add(program, invocation);
+    const commands = [addClientCommand, addProxyCommand, addLimitsCommand, addServerCommand, addReportCommand];
+    for (const add of commands) add(program, invocation);
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {

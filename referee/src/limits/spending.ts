@@ -287,7 +287,7 @@ function isMoving(trial: Trial, groups: readonly Group[]): boolean {
   const { read, resetTolerance } = limitedOf(trial);
   const admitted = groups.flatMap((group) => group.admitted);
   const moments = admitted.map((exchange) => read(exchange).reset).filter((reset) => reset !== undefined);
-  if (moments.length === 0) return false;
+  if (moments.length === 0) return admitted.length > 0;
   const [earliest, latest] = [Math.min(...moments), Math.max(...moments)];
   const now = admitted.at(-1) && dateOf(admitted.at(-1) as Exchange);
   // The next token of a bucket is always as near as a tolerance hides.

@@ -37,7 +37,8 @@ export async function upstreamAt({ upstream, ca, isRemote = false }: UpstreamOpt
     throw new Mistake(`--upstream is "${upstream}"; write a base address such as http://127.0.0.1:3000/api`);
   }
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (!isRemote) await requireLocal(hostname);
+  if (!isRemote)
+    await requireLocal(hostname, 'The upstream', 'what a wrong client sends twice is then done twice there');
   const isHttps = url.protocol === 'https:';
   const trusted = isHttps && ca !== undefined ? { ca: [...getCACertificates('default'), ca] } : {};
   return {
@@ -58,15 +59,14 @@ export async function upstreamAt({ upstream, ca, isRemote = false }: UpstreamOpt
   };
 }
 
-async function requireLocal(hostname: string): Promise<void> {
+/** Throws `Mistake` unless a host is on this machine or a private network. */
+export async function requireLocal(hostname: string, subject: string, danger: string): Promise<void> {
   const addresses = await lookup(hostname, { all: true }).catch((error: Error) => {
-    throw new Mistake(`The upstream cannot be found: ${error.message}`);
+    throw new Mistake(`${subject} cannot be found: ${error.message}`);
   });
   const far = addresses.find(({ address }) => !LOCAL.check(address, familyOf(address)));
   if (!far) return;
-  throw new Mistake(
-    `The upstream is at ${far.address}, which is no private address; --remote allows that: what a wrong client sends twice is then done twice there`,
-  );
+  throw new Mistake(`${subject} is at ${far.address}, which is no private address; --remote allows that: ${danger}`);
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

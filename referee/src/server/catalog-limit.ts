@@ -12,6 +12,7 @@ const FREE_LIMIT = 60;
 /** The published headers of the catalog: whole numbers from 0 on, `Reset` in Unix seconds. */
 export const CATALOG_LIMITS: Reading = {
   names: { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', reset: 'X-RateLimit-Reset' },
+  form: 'whole number',
   read: limitsOf,
   isRefusal: ({ status }) => status === 429,
 };

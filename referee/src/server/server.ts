@@ -16,9 +16,6 @@ import { ALL_LIMIT_HEADERS, LIMIT_HEADERS } from './rules/limit-headers.ts';
 import { LIMITS } from './rules/limits.ts';
 
 const LIST_PATH = '/categories';
-/** Without `full`; the answers to the last requests come within the rest of 30 s. */
-const SECONDS_MAX = 26;
-const FULL_SECONDS_MAX = 1_200;
 
 const TABLES = [CATEGORIES, AUTHENTICATION, ERRORS, LIMIT_HEADERS, HTTP, LIMITS, ALL_LIMIT_HEADERS];
 
@@ -27,7 +24,7 @@ export const RULES: readonly Rule[] = TABLES.flatMap((table) =>
   Object.entries(table).map(([id, rule]) => ({ id, ...rule })),
 );
 
-export interface RefereeOptions extends Omit<TrialOptions, 'secondsMax' | 'limited' | 'listPath' | 'requestsMax'> {
+export interface RefereeOptions extends Omit<TrialOptions, 'usual' | 'listPath' | 'requestsMax'> {
   /** The base address, `/v1` included. */
   readonly url: URL;
   readonly key: string;
@@ -67,9 +64,8 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   const { url, level, key, limitedKey, otherEnvironmentKey, only = [], pace, onVerdict } = options;
   const startedAt = pace.now();
   using client = new Client(url);
-  const secondsMax = options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX;
-  const limited = limitedKey === undefined ? undefined : limitedBy(limitedKey, key);
-  const trial = new Trial(client, { ...options, limited, listPath: LIST_PATH, secondsMax });
+  const trial = new Trial(client, { ...options, listPath: LIST_PATH });
+  if (limitedKey !== undefined) trial.limited = limitedBy(limitedKey, key);
   await reach(client, { method: 'GET', path: LIST_PATH, headers: { 'accept-encoding': 'identity' }, body: undefined });
   await trial.send().catch(() => undefined);
   if (trial.isSlow && only.length === 0) await trial.atOnce([...FIRST_PROBES, ...(limitedKey ? [refusals] : [])]);

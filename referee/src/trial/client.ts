@@ -115,11 +115,11 @@ export class Client implements Disposable {
   }
 
   pathOf(path: string): string {
-    return `${this.#prefix}${path}`;
+    return `${this.#prefix}${path}` || '/';
   }
 
   addressOf(path: string): string {
-    return `${this.#base.origin}${this.pathOf(path)}`;
+    return `${this.#base.origin}${this.#prefix}${path}`;
   }
 
   get #address(): { readonly host: string; readonly port: number } {

@@ -10,8 +10,10 @@ export interface LimitState {
 
 /** How answers tell of a limit. */
 export interface Reading {
-  /** The name of each header in reports; empty for one that the family does not have. */
+  /** The name of each header in reports; empty for one that does not exist. */
   readonly names: Readonly<Record<keyof LimitState, string>>;
+  /** What a value in another form is no instance of. */
+  readonly form: string;
   read(answer: Answer): LimitState;
   isRefusal(answer: Answer): boolean;
 }
@@ -24,7 +26,7 @@ export interface Limited extends Reading {
   readonly first: Wanted;
   /** Other requests of the same caller, which count in the same limit, by name. */
   readonly others: Readonly<Record<string, (newName: () => string) => Wanted>>;
-  /** A request of another caller, with a limit of its own. */
+  /** A request of another caller, with a limit of its own; undefined if none is known. */
   readonly stranger?: Wanted | undefined;
   /** Answers to `first` before the spending, in order. */
   readonly begun: readonly Exchange[];
@@ -41,11 +43,7 @@ export interface Limited extends Reading {
 }
 
 /** The limit of a trial. Throws `Skipped` if it has none. */
-export function limitedOf({
-  options: { limited },
-}: {
-  readonly options: { readonly limited?: Limited | undefined };
-}): Limited {
+export function limitedOf({ limited }: { readonly limited: Limited | undefined }): Limited {
   if (!limited) throw new Skipped('no --limited-key');
   return limited;
 }

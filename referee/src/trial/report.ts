@@ -4,10 +4,10 @@ import type { Report, Rule, Verdict } from './rule.ts';
 const RANK = { failed: 2, passed: 1, skipped: 0 };
 
 /** A report for the writer of text, JUnit and TAP. */
-export function suiteOf({ url, level, rules }: Report): Suite {
+export function suiteOf({ url, level, family, limit, rules }: Report): Suite {
   const interfaces = level === 'published' ? 'the published interface' : 'the published interface and our decisions';
   return {
-    name: `${url}, by ${interfaces}`,
+    name: family === undefined ? `${url}, by ${interfaces}` : `${url}, ${family}${limit ? `: ${limit} requests` : ''}`,
     verdicts: rules.map((verdict) => {
       const { id, verdict: kind, sentence, source, seen, reason } = verdict;
       return {

@@ -120,6 +120,9 @@ export interface Verdict extends Clause {
 export interface Report extends Readonly<Record<Verdict['verdict'], number>> {
   readonly url: string;
   readonly level: Level;
+  /** The headers that tell of a limit, in words, and the requests that it admits; both of a judged limit alone. */
+  readonly family?: string;
+  readonly limit?: number | null;
   readonly durationMs: number;
   readonly rules: readonly Verdict[];
 }

@@ -38,7 +38,7 @@ function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { reado
       time.now += seconds;
     },
   };
-  const usual = { ...KEYS, pace, secondsMax: 26, isFull: false, concurrency: 1 };
+  const usual = { ...KEYS, pace, isFull: false, concurrency: 1 };
   const trial = new Trial(client as unknown as Client, { ...usual, ...options });
   return { trial, waits, timeouts, alone, time, asked: () => count };
 }
@@ -99,7 +99,7 @@ test('every request and every wait ends with the time of the run', async () => {
     [false, 26, '; --full waits', 'the time is over; --full has more'],
     [true, 1_200, '', 'the time is over'],
   ] as const) {
-    const { trial, waits, timeouts, time } = trialOf([200], { isFull, secondsMax: seconds });
+    const { trial, waits, timeouts, time } = trialOf([200], { isFull });
     await assert.rejects(trial.wait(seconds + 0.5, 'it lasts'), { message: `it lasts for ${seconds + 1} s${hint}` });
     await trial.wait(0, 'nothing');
     await trial.send();

@@ -14,6 +14,9 @@ import {
 import type { Limited } from './limited.ts';
 import { parseJson } from './list-reader.ts';
 
+/** Without `isFull`; the answers to the last requests come within the rest of 30 s. */
+const SECONDS_MAX = 26;
+const FULL_SECONDS_MAX = 1_200;
 const CREATES_MAX = 40;
 const REQUEST_SECONDS_MAX = 10;
 /** A server may keep the connection of malformed requests open. */
@@ -57,15 +60,14 @@ export function realPace(progress: Progress, sleepMs: (ms: number) => Promise<un
 export interface TrialOptions {
   /** The key of requests that name no other credential. */
   readonly key?: string | undefined;
-  /** The limit that is spent; undefined if none is judged. */
-  readonly limited?: Limited | undefined;
+  /** The request that is sent where none is named. */
+  readonly usual?: Wanted | undefined;
   readonly otherEnvironmentKey?: string | undefined;
   /** The path of a list of categories, at which a POST creates one. */
   readonly listPath?: string;
   /** The number of requests that may be sent. */
   readonly requestsMax?: number;
   readonly pace: Pace;
-  readonly secondsMax: number;
   /** True to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;
   /** The number of requests that ask for the last token at once. */
@@ -85,9 +87,12 @@ export interface RawTarget {
 export class Trial {
   readonly options: TrialOptions;
   readonly client: Client;
+  /** The limit that is spent; undefined if none is judged, or none is known yet. */
+  limited: Limited | undefined;
   /** All answers, in the order in which they came. */
   readonly answered: Exchange[] = [];
   readonly #pace: Pace;
+  readonly #secondsMax: number;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
   /** Begins every name, so that the categories of a run can be distinguished from others. */
@@ -103,7 +108,8 @@ export class Trial {
     this.client = client;
     this.options = options;
     this.#pace = options.pace;
-    this.#endsAt = this.#pace.now() + options.secondsMax;
+    this.#secondsMax = options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX;
+    this.#endsAt = this.#pace.now() + this.#secondsMax;
   }
 
   /** Runs a probe for the first rule that asks for it, and gives its result to all. */
@@ -138,7 +144,7 @@ export class Trial {
 
   /** Seconds since the trial began. */
   get secondsPassed(): number {
-    return this.options.secondsMax - this.secondsLeft;
+    return this.#secondsMax - this.secondsLeft;
   }
 
   get secondsLeft(): number {
@@ -149,7 +155,7 @@ export class Trial {
    * Sends a request with the key. A refusal by a limit is waited for, a failure that may pass is tried again. Rejects
    * with `Skipped` if that takes too long, with `NoAnswer` if none comes.
    */
-  async send(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
+  async send(wanted: Wanted = this.options.usual ?? {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
     const usesKey = !('authorization' in wanted);
     for (let tries = 0; ; tries += 1) {
       if (usesKey) await this.wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');

@@ -180,8 +180,8 @@ async function handle(
   const arrivedAt = clock.now;
   const body = await text(request).catch(() => '');
   if (way.latencySeconds) {
-    // Requests that come at once are answered at once; the clock is turned when all of them have arrived.
-    await sleep(TOGETHER_MS);
+    // Requests at once have connections of their own; the clock is turned when all of them have arrived.
+    if (request.headers.connection === 'close') await sleep(TOGETHER_MS);
     clock.now = Math.max(clock.now, arrivedAt + way.latencySeconds);
   }
   state.requests += 1;

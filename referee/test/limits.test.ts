@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { run } from './kit/fixtures.ts';
+import { json, upstreamOf } from './kit/upstream.ts';
+import { FAMILIES, RETRY_AFTER_ALONE } from './liar/families.ts';
+import { HONEST } from './liar/honest.ts';
+import { failuresOf, judgedLimit, SECOND, wayOf } from './liar/judged.ts';
+import { head, isLimited, REFUSED, say } from './liar/lie.ts';
+import { bucket, minuteAndDay } from './liar/limiter.ts';
+import { LIMITED_KEY, serve, type Way } from './liar/server.ts';
+
+describe('a family of headers is found by itself, and a limit that is kept passes:', () => {
+  for (const [name, way] of FAMILIES) {
+    test(name, async () => {
+      const { report, failure } = await judgedLimit([way]);
+      assert.deepEqual([report.family, report.limit, failure], [name, 60, undefined]);
+      assert.deepEqual(
+        report.rules
+          .filter(({ verdict }) => verdict !== 'passed')
+          .map(({ id, seen, reason }) => `${id}: ${seen ?? reason}`),
+        name.includes('Reset') || name.startsWith('RateLimit')
+          ? []
+          : ['limits.retry-after-within-reset', 'limits.reset-ahead'].map(
+              (id) => `${id}: no header tells of the reset`,
+            ),
+      );
+    });
+  }
+
+  test('Retry-After alone', async () => {
+    const { report } = await judgedLimit([RETRY_AFTER_ALONE]);
+    assert.deepEqual([report.family, report.limit], ['no headers but Retry-After', null]);
+    const passed = report.rules.filter(({ verdict }) => verdict === 'passed').map(({ id }) => id);
+    for (const rule of ['present', 'is-a-wait', 'suffices']) assert.ok(passed.includes(`limits.retry-after-${rule}`));
+    assert.deepEqual(failuresOf(await judgedLimit([RETRY_AFTER_ALONE])), []);
+  });
+
+  test('names that are given', async () => {
+    const renamed = say({}, (answer) => {
+      for (const [index, name] of ['limit', 'remaining', 'reset'].entries()) {
+        answer.headers[`x-own-${index}`] = answer.headers[`x-ratelimit-${name}`];
+        delete answer.headers[`x-ratelimit-${name}`];
+      }
+    });
+    const { report } = await judgedLimit([renamed], { headers: ['X-Own-0', 'X-Own-1', 'X-Own-2'] });
+    assert.deepEqual([report.family, report.failed], ['X-Own-0, X-Own-1, X-Own-2 in Unix seconds', 0]);
+  });
+});
+
+describe('no rule accuses a limiter that is right in another way:', () => {
+  const { 'bans after a dozen refusals': _, ...others } = HONEST;
+  const limiters = Object.entries(others).filter(([name, way]) => {
+    return /bucket|window|minutes|days|limit of|503|Date|ms|gzip|connection|HTTP|answer/.test(name) && way;
+  });
+  for (const [name, way] of limiters) {
+    test(name, async () => {
+      for (const [index, isFull] of [
+        [0, true],
+        [2, false],
+        [7, true],
+      ] as const) {
+        const family = FAMILIES[index]?.[1] ?? {};
+        assert.deepEqual(failuresOf(await judgedLimit([wayOf(way), family], { isFull })), []);
+      }
+    });
+  }
+
+  test('a refusal with 403 or 503 and nothing left', async () => {
+    for (const status of [403, 503]) {
+      const refusing = say({ ...REFUSED, when: isLimited }, (answer) => {
+        answer.status = status;
+      });
+      assert.deepEqual(failuresOf(await judgedLimit([refusing])), []);
+    }
+  });
+
+  test('a caller that is not fresh', async () => {
+    const used: Way = {
+      limiter: (key, counters, now, cost) => {
+        if (key.plan === 'free' && counters.more.length === 0) {
+          counters.more.push(1);
+          for (let i = 0; i < 20; i += 1) minuteAndDay(key, counters, now, 1);
+        }
+        return minuteAndDay(key, counters, now, cost);
+      },
+    };
+    for (const second of [SECOND, undefined]) assert.deepEqual(failuresOf(await judgedLimit([used], { second })), []);
+  });
+});
+
+test('a limit that a bucket gives back is not taken for one that stands still', async () => {
+  const generous: Way = {
+    limiter: (key, counters, now, cost) => {
+      const told = bucket()({ ...key, minute: key.minute * 2 }, counters, now, cost);
+      return { ...told, limit: key.minute, minute: { ...told.minute, limit: key.minute } };
+    },
+  };
+  const delta = FAMILIES[2]?.[1] ?? {};
+  const [first] = failuresOf(await judgedLimit([generous, delta]));
+  assert.match(first ?? '', /^limits\.429-over-limit: /);
+});
+
+describe('referee limits', () => {
+  const limits = (url: string, ...args: string[]) => run(['limits', url, ...args]);
+  const HEADER = ['--header', `Authorization: Bearer ${LIMITED_KEY}`] as const;
+
+  test('prints what it found, the keys masked, and ends with 1 for a failure', async () => {
+    await using server = await serve(head(REFUSED, 'retry-after'));
+    const { code, stdout } = await limits(`${server.url}/categories`, ...HEADER, '--max', '200');
+    assert.equal(code, 1, stdout);
+    const found = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset in Unix seconds: 60 requests';
+    assert.ok(stdout.startsWith(`${server.url}/categories, ${found}\n`), stdout);
+    assert.match(stdout, / {2}FAILED limits\.retry-after-present\n/);
+    assert.match(stdout, /\n {6}authorization: \*\*\*\n/);
+    assert.ok(!stdout.includes(LIMITED_KEY));
+    const { stdout: text } = await limits(`${server.url}/categories`, ...HEADER, '--json');
+    const { url, family, rules } = JSON.parse(text);
+    assert.deepEqual([url, family, rules.length], [`${server.url}/categories`, found.split(':')[0], 15]);
+  });
+
+  test('masks a header of one letter only where it stands as a key', async () => {
+    await using api = await upstreamOf((incoming, response) => {
+      const { 'x-api-key': key } = incoming.headers;
+      json(response, { a: key }, 200, { 'x-ratelimit-limit': 3, 'x-ratelimit-remaining': 2 });
+    });
+    const { stdout } = await limits(api.url, '--header', 'X-Api-Key: a', '--json');
+    const failed = JSON.parse(stdout).rules.find(({ verdict }: { verdict: string }) => verdict === 'failed');
+    assert.match(failed.exchanges[0].request, /^GET \/\nx-api-key: \*\*\*$/);
+    assert.match(failed.exchanges[0].response, /x-ratelimit-limit: 3\n/);
+    assert.match(failed.exchanges[0].curl, /-H 'x-api-key: '"\$HEADER_1"''/);
+  });
+
+  test('ends with 2 for an API without a limit, and sends no more than --max', async () => {
+    let requests = 0;
+    await using api = await upstreamOf((_, response) => {
+      requests += 1;
+      json(response, {});
+    });
+    const { code, stdout, stderr } = await limits(api.url, '--max', '40');
+    assert.deepEqual([code, stdout, stderr, requests], [2, '', 'referee: no limit found in 40 requests\n', 40]);
+  });
+
+  test('never sends more than --max to an API that has a larger limit', async () => {
+    let requests = 0;
+    await using api = await upstreamOf((_, response) => {
+      requests += 1;
+      json(response, {}, 200, { 'ratelimit-limit': 5_000, 'ratelimit-remaining': 5_000 - requests });
+    });
+    const { stdout } = await limits(api.url, '--max', '100');
+    assert.match(stdout, /the caller has 5000 requests; give one with at most 25/);
+    assert.ok(requests <= 100, `${requests} requests`);
+  });
+
+  test('judges an API that refuses with 503 and says nothing else', async () => {
+    let requests = 0;
+    await using api = await upstreamOf((_, response) => {
+      requests += 1;
+      json(response, {}, requests > 12 ? 503 : 200);
+    });
+    const { code, stdout } = await limits(api.url);
+    assert.equal(code, 1);
+    assert.match(stdout, /FAILED limits\.retry-after-present\n/);
+    assert.match(stdout, /\n1 failed, \d+ not judged of 15 rules\n$/);
+  });
+
+  test('ends with 2 and one line where it cannot judge, and for a wrong command line', async (t) => {
+    // The frame with which a server of HTTP/2 begins.
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    const http2 = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(settings)));
+    http2.listen(0, '127.0.0.1');
+    t.after(() => http2.close());
+    await once(http2, 'listening');
+    const only = `http://127.0.0.1:${(http2.address() as AddressInfo).port}`;
+    await using other = await upstreamOf((_, response) => json(response, {}, 404));
+    for (const [args, said] of [
+      [[only], `${only}/ speaks HTTP/2 only; give an address that speaks HTTP/1.1`],
+      [[other.url], 'no limit found in '],
+      [['http://127.0.0.1:1'], 'Nothing that speaks HTTP answers at http://127.0.0.1:1/: '],
+      [['nowhere'], 'The address is "nowhere"; write one such as http://127.0.0.1:3000/api'],
+      [['http://203.0.113.1/'], 'The API is at 203.0.113.1, which is no private address; --remote allows that: '],
+      [[other.url, '--request', 'search'], '--request is "search"; write a method and a path, such as '],
+      [[other.url, '--header', 'a'], '--header is no header of ASCII characters; write one such as '],
+      [[other.url, '--headers', 'a,b'], '--headers are not three names, of limit, remaining and reset'],
+      [[other.url, '--refused', '200'], '--refused is "200"; write a number from 400 to 599'],
+      [[other.url, '--max', '9'], '--max is "9"; write a number from 10 to 100000'],
+    ] as const) {
+      const { code, stdout, stderr } = await limits(...(args as unknown as [string, ...string[]]));
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.ok(stderr.startsWith(`referee: ${said}`) && stderr.indexOf('\n') === stderr.length - 1, stderr);
+    }
+  });
+});
