@@ -119,12 +119,15 @@ async function useKeys(command: (...args: string[]) => Promise<string>): Promise
   const { id } = JSON.parse(await command('keys', 'create', '--name', 'other', '--json'));
   await command('keys', 'rotate', id, '--grace', '24h');
   await command('keys', 'set-plan', id, 'pro');
-  for (const verb of ['show', 'unban', 'revoke']) await command('keys', verb, id);
-  assert.match(await command('keys', 'list'), /other .* revoked/);
+  await command('keys', 'update', id, '--name', 'another');
+  for (const verb of ['show', 'unban', 'end-graces', 'revoke']) await command('keys', verb, id);
+  assert.match(await command('keys', 'list'), /another .* revoked/);
   const token = await command('operators', 'create', '--name', 'ci', '--role', 'viewer');
   assert.match(token, /^petcat_op_/);
   const [, operator = ''] = /^(op_\S+)/m.exec(await command('operators', 'list')) ?? [];
   await command('operators', 'revoke', operator);
+  const [session] = JSON.parse(await command('sessions', 'list', '--json'));
+  await command('sessions', 'end', session.id);
 }
 
 /** The commands that the help of the program and of its groups lists. */
