@@ -133,23 +133,6 @@ test('a server clock that was set back locks no key out for longer than a minute
   assert.deepEqual([refusal, reset - now], ['rate_limit_exceeded', 60]);
 });
 
-test('a decision that goes out within its second is not changed', async () => {
-  const at = await bench().start();
-  const decision = await at.limiter.charge(at.key);
-  await charge(at, 1);
-  assert.equal(at.limiter.current(at.key, decision), decision);
-});
-
-test('a limiter that stopped while storage failed writes nothing later', async () => {
-  const at = await bench().start();
-  await charge(at, 1);
-  at.played.failure = new Error('no storage');
-  await at.limiter[Symbol.asyncDispose]();
-  at.played.failure = undefined;
-  await at.time.pass(2_000);
-  assert.deepEqual(at.saved, []);
-});
-
 test('what a lower plan refuses is asked of Redis', async () => {
   const at = await bench().start();
   const { key, limiter, played } = at;

@@ -74,15 +74,6 @@ test('while Redis is lost the share decides, with a look that costs nothing, and
   assert.equal((await limiter.peek(key)).remaining, 3);
 });
 
-test('a key that was refused stays refused while Redis is lost', async () => {
-  const at = await bench().start();
-  const { limiter, key } = at;
-  await charge(at, LIMITS.minute + 1);
-  await at.lose(true);
-  assert.equal((await limiter.peek(key)).refusal, 'rate_limit_exceeded');
-  assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
-});
-
 test('a refused key is refused from memory, by a look as well, until its window is over or its plan another', async () => {
   const at = await bench().start();
   const { limiter, key, played, events, time } = at;

@@ -14,7 +14,7 @@ import { PLANS } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { openStorage } from '../../storage/open.ts';
 import { Bans } from '../bans.ts';
-import type { Decision, Limiter } from '../limiter.ts';
+import type { Limiter } from '../limiter.ts';
 import { LocalLimiter } from '../local-limiter.ts';
 import { RedisLimiter, type RedisLimiterOptions } from './limiter.ts';
 import type { RedisClient } from './link.ts';
@@ -96,29 +96,6 @@ test('an exhausted key is refused from memory by each instance that has seen it'
   assert.equal((await at(shared.limiters, 0).charge(key)).refusal, undefined);
 });
 
-test('a ban is met by all instances, reported once, and lifted on all of them', { skip }, async () => {
-  await using shared = await bench(3);
-  const { storage, clock, events } = shared;
-  const key = await shared.issue();
-  const [one, two, three] = [at(shared.gates, 0), at(shared.gates, 1), at(shared.gates, 2)];
-  for (let i = 0; i < 61; i += 1) await one.charge(key);
-  await two.charge(key);
-  clock.advance(2);
-  // Both reach the threshold, then cross it at once: only one ban follows.
-  for (let i = 0; i < 60; i += 1) for (const gate of [one, two]) await gate.charge(key);
-  const banned = await Promise.all([one.charge(key), two.charge(key)]);
-  assert.deepEqual(
-    banned.map(({ refusal }) => refusal),
-    ['key_banned', 'key_banned'],
-  );
-  assert.deepEqual(shown(banned[0]), shown(banned[1]));
-  assert.deepEqual([events.bans.length, (await storage.keys.bans(clock.now().unix)).length], [1, 1]);
-  assert.deepEqual((await three.charge(key)).ban, banned[0]?.ban);
-
-  assert.ok(await storage.keys.lift(key.id, clock.now().unix, OPERATOR));
-  for (const gate of shared.gates) assert.equal((await gate.charge(key)).refusal, 'rate_limit_exceeded');
-});
-
 test('a ban holds on every instance while Redis is lost, without a question to Redis', { skip }, async () => {
   let isLost = false;
   let asked = 0;
@@ -149,37 +126,6 @@ test('a ban holds on every instance while Redis is lost, without a question to R
   await untilTrue(() => shared.limiters.every(({ state }) => state === 'degraded'));
   const decisions = await Promise.all(Array.from({ length: 240 }, (_, i) => at(shared.gates, i % 4).charge(key)));
   assert.ok(decisions.every(({ refusal }) => refusal === 'key_banned'));
-});
-
-test('a Redis that lost its data is seeded from storage with both windows', { skip }, async () => {
-  await using shared = await bench(2);
-  const key = await shared.issue();
-  for (let i = 0; i < 50; i += 1) await at(shared.limiters, i % 2).charge(key);
-  // The last counts are not in storage yet, but one instance knows them.
-  await forget(shared.keyPrefix);
-  assert.equal((await at(shared.limiters, 1).charge(key)).day.remaining, 949);
-  await shared.restart();
-  await forget(shared.keyPrefix);
-  const decisions = await Promise.all(Array.from({ length: 100 }, (_, i) => at(shared.limiters, i % 2).charge(key)));
-  assert.equal(decisions.filter(({ refusal }) => !refusal).length, 9);
-});
-
-test('a request that is counted during a save is saved by the next one', { skip }, async () => {
-  await using shared = await bench(1);
-  const key = await shared.issue();
-  const { limits } = shared.storage;
-  const raiseCounts = limits.raiseCounts.bind(limits);
-  await shared.limiter.charge(key);
-  limits.raiseCounts = async (counts, now) => {
-    limits.raiseCounts = raiseCounts;
-    await shared.limiter.charge(key);
-    await raiseCounts(counts, now);
-  };
-  for (const used of [1, 2]) {
-    await at(shared.limiters, 0).save();
-    const counts = await limits.counts(key.id);
-    assert.equal(counts?.dayUsed, used);
-  }
 });
 
 test('a value outlives the UTC day that it counts, and no key that is no longer used stays', { skip }, async () => {
@@ -310,11 +256,6 @@ function openDatabase(folder: string, clock: ManualClock) {
   );
 }
 
-/** A decision without what only the first to make it knows. */
-function shown({ refusals: _, ...decision } = {} as Decision) {
-  return decision;
-}
-
 function toDay(unix: number): number {
   return Math.floor(unix / 86_400);
 }
@@ -327,11 +268,6 @@ async function hammer({ limiter, clock }: RedisBench, key: ApiKey) {
   const banned = await limiter.charge(key);
   assert.equal(banned.refusal, 'key_banned');
   return banned;
-}
-
-/** As `FLUSHALL` would, for the keys of one test. */
-async function forget(prefix: string): Promise<void> {
-  for (const key of (await redis(url, ['KEYS', `${prefix}:*`])) as string[]) await redis(url, ['DEL', key]);
 }
 
 async function issue(storage: Storage, plan: 'free' | 'pro'): Promise<ApiKey> {

@@ -33,21 +33,6 @@ test('refusals of a share do not count', () => {
   }
 });
 
-test('of more than 200,000 keys the oldest is forgotten', () => {
-  const share = new LocalShare(1);
-  const key = keyOf({ minute: 2, day: 100 });
-  const spend = (from: number, to: number) => {
-    for (let index = from; index < to; index += 1) share.charge({ ...key, id: `${index}` }, NOW);
-  };
-  spend(0, 200_000);
-  assert.equal(share.peek({ ...key, id: '0' }, NOW).remaining, 1);
-  spend(200_000, 200_001);
-  assert.deepEqual(
-    ['0', '1'].map((id) => share.peek({ ...key, id }, NOW).remaining),
-    [2, 1],
-  );
-});
-
 function keyOf(limits: Limits): ApiKey {
   return newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0).key;
 }
