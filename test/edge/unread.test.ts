@@ -128,6 +128,17 @@ test('of requests that were parsed and are not served 8,192 are kept, then conne
   assert.equal(at.cutOff(), before);
 });
 
+test('what comes behind the last answer reaches no parser', async () => {
+  await using at = await held((exchange) => exchange.answer({ status: 200, body: 'x' }));
+  const raw = await at.open();
+  await raw.send(get('Connection: close'));
+  assert.equal((await raw.answersUntilClosed()).length, 1);
+  await raw.send('GET / HTTP/1.1\r\n\r\n'.repeat(10_000));
+  const [socket] = at.sockets;
+  await untilTrue(() => (socket?.bytesRead ?? 0) > 180_000);
+  assert.deepEqual([at.served.length, at.cutOff()], [1, 0]);
+});
+
 test('waiting requests take turns with those of other connections', async () => {
   const order: string[] = [];
   await using at = await held((exchange) => {

@@ -60,12 +60,10 @@ export class Body {
     this.discard();
   }
 
-  /** Drops what was read, and discards what still comes. */
+  /** Drops what was read, and what still comes. */
   discard(): void {
     this.#bytes = NO_BYTES;
-    if (this.#request.readableEnded) return;
     this.#request.off('data', this.#take);
-    this.#request.resume();
   }
 
   get #all(): Buffer {

@@ -63,9 +63,7 @@ export class Connection {
     this.#options = options;
     // Node calls this after an answer with `Connection: close`, or the last one to a half-closed peer. Its own version
     // also stops reading, so further input would cause a reset, which can overtake the answer.
-    socket.destroySoon = () => {
-      if (!this.#finalError || this.#running?.isLast) this.#end();
-    };
+    socket.destroySoon = () => this.#end();
     // After CONNECT Node removes its own listener, and an unhandled reset would end the process.
     socket.on('error', () => {});
     socket.once('close', () => this.#drop());
@@ -136,7 +134,7 @@ export class Connection {
     } catch (error) {
       this.#abort(exchange, error);
     }
-    // Fast path: most answers are sent by now. The last one stays, because `destroySoon` looks for it.
+    // Fast path: most answers are sent by now. The last one ends the connection when Node says so.
     if (exchange.isSent && !exchange.isLast) this.#finish(exchange);
     else exchange.onClose(() => this.#finish(exchange));
   }
