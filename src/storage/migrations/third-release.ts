@@ -1,8 +1,21 @@
 import sql, { type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
+import { isAscii, searchedText } from '../sql/search.ts';
+import type { Tables } from '../sql/tables.ts';
 
-/** Adds what operators see and do: when a key was paused, and the system's user beside a name that was given. */
+/**
+ * Adds what operators see and do: when a key was paused, the text that it is found by, and the system's user beside a
+ * name that was given.
+ */
 export async function pausesAndUsers(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`alter table api_keys add column paused_at ${int}`);
   await trx.run(sql`alter table audit_entries add column system_user text`);
+  await trx.run(sql`alter table api_keys add column search text`);
+  await trx.run(sql`update api_keys set search = lower(name || '\n' || coalesce(owner, '') || '\n' || id)`);
+  // Only these differ from what an engine makes of them, by its own rules for other letters.
+  const keys = await trx.all<Pick<Tables['api_keys'], 'id' | 'name' | 'owner'>>(
+    sql`select id, name, owner from api_keys`,
+  );
+  for (const key of keys.filter(({ name, owner }) => !isAscii(`${name}${owner ?? ''}`)))
+    await trx.run(sql`update api_keys set search = ${searchedText(key)} where id = ${key.id}`);
 }

@@ -9,16 +9,31 @@ import {
   type ServiceEvent,
 } from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
+import { folded, isAscii } from './search.ts';
 import { contains, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;
+/** Entries that a search by other letters than those of ASCII reads before others are served. */
+const ROWS_SEARCHED_AT_ONCE = 1_000;
 
 /** The audit log in SQL. Changes by operators are only ever appended. */
 export class SqlAudit extends SqlNoun implements AuditStorage {
-  list({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
+  async list(query: AuditQuery): Promise<AuditEntry[]> {
+    const { text, limit, after } = query;
+    if (text === undefined || isAscii(text) || after !== undefined) return this.#page(query);
+    const [wanted, found] = [folded(JSON.stringify(text)), [] as AuditEntry[]];
+    for (let { before } = query; ; ) {
+      const entries = await this.#page({ ...query, text: undefined, before, limit: ROWS_SEARCHED_AT_ONCE });
+      found.push(...entries.filter((each) => folded(JSON.stringify([each.before, each.after])).includes(wanted)));
+      if (entries.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
+      before = entries.at(-1)?.id;
+    }
+  }
+
+  #page({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
     return this.transactions.read(async (db) => {
       const conditions = [sql`at >= ${since}`];
       if (target !== SERVICE_TARGET) conditions.push(sql`target <> ${SERVICE_TARGET}`);

@@ -11,6 +11,7 @@ import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { readChanges } from './change-feed.ts';
 import { once } from './once.ts';
+import { folded, isAscii } from './search.ts';
 import { contains, findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { SqlNoun, type Transactions } from './transactions.ts';
@@ -28,6 +29,9 @@ interface Bounds {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
 }
+
+/** Rows that a search by other letters than those of ASCII reads before others are served. */
+const ROWS_SEARCHED_AT_ONCE = 1_000;
 
 /** Categories in SQL. Creates without an Idempotency-Key share one insert; `Transactions` has the queue of others. */
 export class SqlCategories extends SqlNoun implements CategoryStorage {
@@ -67,9 +71,18 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     });
   }
 
-  search({ text, ...page }: PageQuery & { text: string }): Promise<Category[]> {
-    const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    return this.#page(page, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
+  async search({ text, after, limit }: PageQuery & { text: string }): Promise<Category[]> {
+    if (isAscii(text)) {
+      const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+      return this.#page({ after, limit }, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
+    }
+    const [wanted, found] = [folded(text), [] as Category[]];
+    for (let last = after; ; ) {
+      const rows = await this.#page({ after: last, limit: ROWS_SEARCHED_AT_ONCE });
+      found.push(...rows.filter(({ name, description = '' }) => folded(`${name}\n${description}`).includes(wanted)));
+      if (rows.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
+      last = rows.at(-1)?.id ?? last;
+    }
   }
 
   #page({ after, limit }: PageQuery, condition = empty): Promise<Category[]> {

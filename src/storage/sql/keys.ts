@@ -27,7 +27,8 @@ import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { imposeBan, liftBan, toBan } from './bans.ts';
 import { coalesceLookups } from './lookups.ts';
-import { assignments, contains, insertInto, one, where } from './statement.ts';
+import { folded, searchedText } from './search.ts';
+import { assignments, contains, insertInto, one, startsWith, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { type Joined, SqlNoun } from './transactions.ts';
 import { LAST_USED } from './usage.ts';
@@ -52,6 +53,9 @@ const KEYS = sql`api_keys
   )`;
 
 const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
+
+/** The searched text; of a key of an earlier release its name alone. */
+const SEARCH = `coalesce(api_keys.search, lower(api_keys.name) || '\n')`;
 
 const NEWEST = sql`api_keys.created_at desc, api_keys.id desc`;
 const OLDEST = sql`api_keys.created_at, api_keys.id`;
@@ -327,14 +331,14 @@ function conditionsOf({ text, owner, plan, state, expiresBefore, near, unused, n
 /** Reads all matching prefixes at once: a look-up per key takes several times as long. */
 function matches(text: string): Sql {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and ${contains(text, ['prefix'])}`;
-  return sql`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;
+  return sql`(${contains(folded(text), [SEARCH])} or api_keys.id in (${prefixes}))`;
 }
 
 /** 1 for the keys of which the text is the whole name, owner, id or prefix, else 0. */
 function isExact(text: string): Sql {
   if (text === '') return sql`0`;
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and prefix = ${text}`;
-  const whole = sql`lower(api_keys.name) = lower(${text}) or api_keys.owner = ${text} or api_keys.id = ${text}`;
+  const whole = sql`${startsWith(`${folded(text)}\n`, SEARCH)} or api_keys.owner = ${text} or api_keys.id = ${text}`;
   return sql`(case when ${whole} or api_keys.id in (${prefixes}) then 1 else 0 end)`;
 }
 
@@ -403,6 +407,7 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     revoked_at: key.revokedAt,
     paused_at: key.pausedAt,
     owner: key.owner,
+    search: searchedText(key),
     epoch: key.epoch,
   };
 }

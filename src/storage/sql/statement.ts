@@ -22,9 +22,18 @@ export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`;
 }
 
+/** The condition that an expression begins with a text, in its case. */
+export function startsWith(text: string, expression: string): Sql {
+  return sql`${raw(expression)} like ${`${escaped(text)}%`} escape '\\'`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&');
+}
+
 /** The condition that one of the columns contains a text, regardless of case. */
 export function contains(text: string, columns: readonly string[]): Sql {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const pattern = `%${escaped(text)}%`;
   const matches = columns.map((column) => sql`lower(${raw(column)}) like lower(${pattern}) escape '\\'`);
   return sql`(${join(matches, ' or ')})`;
 }
