@@ -1,7 +1,7 @@
 import type { Note } from './note.ts';
 
-/** More than this is no reaction of a machine, but a pause that a client means. */
-const PAUSE_MS_MAX = 50;
+/** A longer pause may be one that the client means, which its retries need not add to their waits. */
+const PAUSE_MS_MAX = 25;
 const PAUSES_MIN = 3;
 /** So long it may take until a client that left is seen to have left. */
 const LEAVING_MS_MAX = 100;
@@ -100,10 +100,11 @@ export function areOverlapping(notes: readonly Note[]): boolean {
   return false;
 }
 
-/** The shortest pause; a single one may be meant, as before a poll. */
+/** The usual pause; a few may be meant, as before a poll. */
 function pauseOf(runs: readonly (readonly Note[])[]): number {
   const pauses = runs.flatMap((notes) =>
     notes.slice(1).map(({ at }, index) => Math.max(0, at - (notes[index]?.answeredAt ?? at))),
   );
-  return pauses.length < PAUSES_MIN ? 0 : Math.min(PAUSE_MS_MAX, ...pauses);
+  const median = pauses.sort((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? 0;
+  return pauses.length < PAUSES_MIN ? 0 : Math.min(PAUSE_MS_MAX, median);
 }

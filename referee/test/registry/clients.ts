@@ -125,7 +125,11 @@ const post = (path) => axios.post(url + path, { name: 'Rex' }, { headers });`,
     packages: ['undici@7.30.2'],
     code: `import { Agent, RetryAgent, request } from 'undici';
 const dispatcher = new RetryAgent(new Agent(), isSet ? { methods: ['GET', 'POST'] } : {}), headers = key();
-const send = async (path, init) => (await request(url + path, { dispatcher, throwOnError: true, ...init })).body.json();
+const send = async (path, init) => {
+  const { statusCode, body } = await request(url + path, { dispatcher, ...init });
+  if (statusCode >= 400) throw new Error(String(statusCode));
+  return body.json();
+};
 const get = (path) => send(path), post = (path) => send(path, { method: 'POST', body: '{"name":"Rex"}', headers });`,
     setting: "`methods: ['GET', 'POST']`, and an `Idempotency-Key` with each create",
   },
