@@ -235,4 +235,13 @@ test('a former setting is told once, and a name in `.env` that is two letters of
     },
     { finding: 'HOSTS is no setting; is HOST meant? (from .env)', advice: 'rename it to HOST, or remove it' },
   ]);
+  const env = { REHEARSAL: 'on', DEFECT: 'create-is-200' };
+  assert.deepEqual(
+    findIneffective({ flags: {}, env, file: {} }).map(({ finding }) => finding),
+    [
+      'REHEARSAL has no effect since 0.3.0; judge a client by `referee client` (from the environment)',
+      'DEFECT has no effect since 0.3.0; judge a server by `referee server` (from the environment)',
+    ],
+  );
+  readConfig({ flags: {}, env, file: {} }, { forService: true });
 });
