@@ -48,6 +48,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     ]);
     for (const table of CHECKED) assert.ok((await withChecksums(table)) >= 2, table);
 
+    await command('migrate', options);
     await command('categories rename 1 Ox', options);
     const { key } = JSON.parse(await command(`keys rotate ${rotated?.id} --grace 24h --json`, options));
     await command(`keys revoke ${revoked?.id}`, options);
