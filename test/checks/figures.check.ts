@@ -86,7 +86,7 @@ test('bounds that pages name are those of the code', () => {
     ],
     [
       `${pages}errors.md`,
-      `It is larger than ${n(body)} bytes.`,
+      `It is larger than ${n(body)} bytes, or comes in more than`,
       `together are longer than ${n(url)} characters.`,
       `within ${hours} hours.`,
     ],

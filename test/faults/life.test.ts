@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { serveProcess } from '../kit/process.ts';
+import { run, serveProcess } from '../kit/process.ts';
 import { json, temporaryFolder } from '../kit/service.ts';
 
 test('a stopping service finishes what is in flight, says that it is not ready, and closes idle connections', async () => {
@@ -54,6 +54,17 @@ test('a second signal ends it at once', async () => {
   process.kill(service.pid, 'SIGTERM');
   assert.equal(await ended, 143);
   hanging.destroy();
+});
+
+test('serve refuses the settings of TLS that it had, and names the proxy and its page', async () => {
+  using folder = temporaryFolder();
+  for (const env of [{ TLS_CERT_FILE: 'a' }, { TLS_KEY_FILE: 'b' }, { TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'b' }]) {
+    const { code, stdout, stderr } = await run(['serve'], { cwd: folder.path, env });
+    const [, names = ''] =
+      /^pet-catalog: (.*): the service no longer ends TLS; .*Caddy or nginx.*docs\/operations\.md/.exec(stderr) ?? [];
+    assert.deepEqual([code, stdout, names], [2, '', Object.keys(env).join(', ')], stderr);
+    assert.equal(stderr.trim().split('\n').length, 1);
+  }
 });
 
 test('a SIGHUP changes nothing', async () => {

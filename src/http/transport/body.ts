@@ -47,7 +47,7 @@ export class Body {
     this.#bytesMax = bytesMax;
     this.#reader = Promise.withResolvers();
     if (this.#failure) this.#reader.reject(this.#failure);
-    else if (this.#isTooLarge) this.fail(tooLarge(bytesMax));
+    else if (this.#isTooLarge) this.fail(this.#excess());
     else if (this.#request.readableEnded) this.#reader.resolve(this.#all);
     else if (this.#request.isPaused()) this.#request.resume();
     return this.#reader.promise;
@@ -72,8 +72,16 @@ export class Body {
 
   get #isTooLarge(): boolean {
     const isChunked = this.#request.headers['transfer-encoding'] !== undefined;
-    const chunksMax = CHUNKS_MAX * Math.max(1, this.#bytesMax / BODY_BYTES_MAX);
-    return this.#length > this.#bytesMax || (isChunked && this.#chunks > chunksMax);
+    return this.#length > this.#bytesMax || (isChunked && this.#chunks > this.#chunksMax);
+  }
+
+  get #chunksMax(): number {
+    return CHUNKS_MAX * Math.max(1, this.#bytesMax / BODY_BYTES_MAX);
+  }
+
+  #excess(): CatalogError {
+    if (this.#length > this.#bytesMax) return tooLarge(this.#bytesMax);
+    return new CatalogError('payload_too_large', `The body has more than ${this.#chunksMax} chunks; send larger ones`);
   }
 
   readonly #take = (chunk: Buffer): void => {
@@ -81,7 +89,7 @@ export class Body {
     this.#length += chunk.length;
     this.#chunks += 1;
     if (this.#isTooLarge && this.#reader) {
-      this.fail(tooLarge(this.#bytesMax));
+      this.fail(this.#excess());
       return;
     }
     if (this.#isTooLarge) this.#request.pause();
