@@ -120,6 +120,7 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
     code,
     at: 5,
     keyId: 'key_1',
+    order: 1,
     durationMs: 1.25,
     minuteRemaining: 0,
     dayRemaining: 7,
