@@ -159,7 +159,7 @@ test('usage and audit show what happened since the time asked for, usage also of
   const shown = await usage(busy);
   assert.equal(
     shown.stderr,
-    'Usage is stored every five seconds, of many keys or for ranges above 2 days every minute; a kill may lose the latest\n',
+    'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest\n',
   );
   const [headings = '', row = ''] = shown.stdout.trim().split('\n');
   const names = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];

@@ -251,27 +251,6 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   assert.deepEqual([added.length, purged.length], [1, 1]);
 });
 
-test('the usage of more than 10,000 keys is stored once a minute', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const { added, recorder, clock } = bench({ copies: false });
-  const call = (keys: number) => {
-    for (let key = 1; key <= keys; key += 1) recorder.record(`key_${key}`, list(200), clock.now().unix);
-  };
-  const stored = () => added.splice(0).reduce((sum, { records }) => sum + records.length, 0);
-  call(10_000);
-  t.mock.timers.tick(5_000);
-  await recorder.save();
-  assert.equal(stored(), 10_001, 'and the total');
-  call(10_001);
-  t.mock.timers.tick(50_000);
-  for (let turns = 0; turns < 10; turns += 1) await nextTurn();
-  assert.equal(stored(), 0);
-  t.mock.timers.tick(5_000);
-  await recorder.save();
-  assert.equal(stored(), 10_002);
-  await recorder[Symbol.asyncDispose]();
-});
-
 test('the usage of routes since the last flush goes to its minute, and a failed attempt is repeated as it was', async () => {
   const metrics = createMetrics();
   const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: routeUsageIn(metrics) });

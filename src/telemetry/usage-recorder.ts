@@ -18,10 +18,8 @@ import type { AnsweredRequest } from './events.ts';
 import type { Metrics } from './metrics.ts';
 import { methodLabel, type RequestSeries } from './request-metrics.ts';
 
-/** The most usage of a key that a crash may lose, unless many keys call. */
+/** The most usage of a key that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
-/** With more keys than this, usage is stored with the hours: a row for each of 100,000 took 8 % of a core. */
-const KEYS_AT_ONCE = 10_000;
 /** The most usage by key and route that a crash may lose: many rows, so they are written less often. */
 const HOURS_INTERVAL_MS = 60_000;
 /** Keys in memory between two successful flushes; further keys count in the total only. */
@@ -49,7 +47,7 @@ export interface UsageRecorderOptions {
 
 /**
  * Counts the usage of each key by route in memory. Adds the minutes of keys, and the usage of routes, to storage every
- * few seconds, the hours of keys by route, and the minutes of many keys, every minute, and all of it on disposal.
+ * few seconds, the hours of keys by route every minute, and all of it on disposal.
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
@@ -69,7 +67,7 @@ export class UsageRecorder implements AsyncDisposable {
     const { storage, time, onFailure } = options;
     this.#options = options;
     this.#timers = [
-      time.setInterval(() => this.#keys <= KEYS_AT_ONCE && this.save(), FLUSH_INTERVAL_MS).unref(),
+      time.setInterval(() => this.save(), FLUSH_INTERVAL_MS).unref(),
       time.setInterval(() => this.flush(), HOURS_INTERVAL_MS).unref(),
       time.setInterval(() => storage.usage.purge(time.now().unix).catch(onFailure), PURGE_INTERVAL_MS).unref(),
     ];

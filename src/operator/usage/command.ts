@@ -5,8 +5,7 @@ import { type AddCommand, selectedBy, withFilters } from '../doors/command.ts';
 import { table } from '../doors/table.ts';
 import { USAGE_FILTERS, usageReport } from './report.ts';
 
-const NOTE =
-  'Usage is stored every five seconds, of many keys or for ranges above 2 days every minute; a kill may lose the latest';
+const NOTE = 'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest';
 const { key: _, ...OPTIONS } = USAGE_FILTERS;
 const REPORT = { filters: OPTIONS };
 
