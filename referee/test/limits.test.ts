@@ -176,7 +176,7 @@ describe('referee limits', () => {
     await using other = await upstreamOf((_, response) => json(response, {}, 404));
     for (const [args, said] of [
       [[only], `${only}/ speaks HTTP/2 only; give an address that speaks HTTP/1.1`],
-      [[other.url], 'no limit found in '],
+      [[other.url], 'the caller is answered with 404'],
       [['http://127.0.0.1:1'], 'Nothing that speaks HTTP answers at http://127.0.0.1:1/: '],
       [['nowhere'], 'The address is "nowhere"; write one such as http://127.0.0.1:3000/api'],
       [['http://203.0.113.1/'], 'The API is at 203.0.113.1, which is no private address; --remote allows that: '],

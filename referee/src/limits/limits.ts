@@ -54,11 +54,8 @@ export async function judgeLimit(options: LimitsOptions): Promise<{ report: Repo
   const opening = await open(trial, client, options);
   const family = familyOf(opening.answers, options.headers);
   trial.limited = limitedBy(family, opening, options);
-  const spent = await trial.once(spend).catch((error: unknown) => {
-    if (!(error instanceof Skipped)) throw error;
-  });
-  const isLimited = family.names.limit !== '' || family.names.remaining !== '' || spent?.refused !== undefined;
-  if (!isLimited) throw new Mistake(`no limit found in ${trial.answered.length + 1} requests`);
+  const isAnnounced = family.names.limit !== '' || family.names.remaining !== '';
+  if (!isAnnounced) await requireLimit(trial, requestsMax);
   const rules = rulesFor(family, opening);
   const credentials = [first, second, stranger].flatMap((each) => Object.entries(each?.headers ?? {}));
   const shown = new Set(['content-type', 'accept']);
@@ -79,6 +76,17 @@ export async function judgeLimit(options: LimitsOptions): Promise<{ report: Repo
     rules: verdicts,
   };
   return { report, failure };
+}
+
+/** Throws `Mistake` unless the caller is refused at last. */
+async function requireLimit(trial: Trial, requestsMax: number): Promise<void> {
+  try {
+    if ((await trial.once(spend)).refused) return;
+  } catch (error) {
+    if (!(error instanceof Skipped)) throw error;
+    if (trial.requests < requestsMax) throw new Mistake(error.message);
+  }
+  throw new Mistake(`no limit found in ${trial.requests + 1} requests`);
 }
 
 /** The first answers, of which the family is found: some to `first`, then one to `second` and another to `first`. */

@@ -89,6 +89,8 @@ export class Trial {
   readonly client: Client;
   /** The limit that is spent; undefined if none is judged, or none is known yet. */
   limited: Limited | undefined;
+  /** The number that was sent. */
+  requests = 0;
   /** All answers, in the order in which they came. */
   readonly answered: Exchange[] = [];
   readonly #pace: Pace;
@@ -100,7 +102,6 @@ export class Trial {
   #names = 0;
   #creates = 0;
   #retryAt = 0;
-  #requests = 0;
   #latency = 0;
   #isCrowded = false;
 
@@ -187,8 +188,8 @@ export class Trial {
     const { key, listPath, requestsMax = Number.POSITIVE_INFINITY } = this.options;
     const { method = 'GET', path = listPath ?? '', headers = {}, body } = wanted;
     const authorization = 'authorization' in wanted ? wanted.authorization : key && `Bearer ${key}`;
-    if (this.#requests >= requestsMax) throw new Skipped(`${requestsMax} requests were sent; --max allows more`);
-    this.#requests += 1;
+    if (this.requests >= requestsMax) throw new Skipped(`${requestsMax} requests were sent; --max allows more`);
+    this.requests += 1;
     const sent: Sent = {
       method,
       path,
