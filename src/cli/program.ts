@@ -14,6 +14,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
   { names: ['keys'], load: async () => (await import('./operator.ts')).addKeysCommand },
   { names: ['usage', 'audit'], load: async () => (await import('./operator.ts')).addUsageCommands },
+  { names: ['requests', 'why'], load: async () => (await import('./operator.ts')).addRequestsCommands },
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
   { names: ['console'], load: async () => (await import('./console.ts')).addConsoleCommand },
   { names: ['operators'], load: async () => (await import('./operator.ts')).addOperatorsCommand },

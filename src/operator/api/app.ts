@@ -9,6 +9,7 @@ import { operationOf } from '../doors/api-actions.ts';
 import { listOperation } from '../doors/lists.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
 import { requestOperations } from '../requests/resource.ts';
+import { whyOperation } from '../requests/why.ts';
 import { RESOURCES } from '../resources.ts';
 import { getKey } from './keys.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
@@ -22,6 +23,7 @@ export const API_OPERATIONS: readonly ApiOperation[] = [
   getKey,
   ...ACTIONS.map(operationOf),
   ...requestOperations,
+  whyOperation,
   getUsage,
 ];
 

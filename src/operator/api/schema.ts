@@ -224,6 +224,16 @@ export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as thi
   },
 });
 
+/** The answer to “why”. */
+export const Why = responseOf('Why', 'Why a request was answered as it was', {
+  properties: {
+    sentence: text('The reason in one sentence'),
+    details: { type: 'array', items: { type: 'string' }, description: 'What the caller and the operator can do' },
+    requestId: orNull(text('The request that it is about; null for a key without a kept failure')),
+    keyId: text('The key'),
+  },
+});
+
 export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or an event in the life of the service', {
   optional: ['user'],
   properties: {

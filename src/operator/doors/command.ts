@@ -201,7 +201,7 @@ export function withFilters(command: Command, resource: Filtered): Command {
 }
 
 /** Rows as JSON, and as a table. */
-function listed({ columns, command }: AnyResource, rows: readonly object[], now: number): Printed {
+export function listed({ columns, command }: AnyResource, rows: readonly object[], now: number): Printed {
   if (rows.length === 0) return { json: rows, text: '', note: command?.none };
   const shown = columns.filter(({ member, text }) => member ?? text);
   const cells = rows.map((row) =>

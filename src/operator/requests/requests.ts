@@ -133,7 +133,10 @@ function idLink(requestId: string): Html {
 }
 
 /** The keys that a text may mean, newest first: the one with this id, prefix or name, else those that contain it. */
-export async function keysLike({ storage, now }: ConsoleContext, text: string): Promise<readonly ApiKey[]> {
+export async function keysLike(
+  { storage, now }: Pick<ConsoleContext, 'storage' | 'now'>,
+  text: string,
+): Promise<readonly ApiKey[]> {
   const byId = await storage.keys.find(text);
   if (byId) return [byId];
   const { keys } = await storage.keys.page({ text, now, limit: KEYS_MAX });

@@ -1,23 +1,30 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
-import type { ErrorCode } from '../../catalog/error.ts';
+import { CatalogError, type ErrorCode, invalid } from '../../catalog/error.ts';
 import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
+import { quote } from '../../catalog/validate.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
+import { apiOperation } from '../api/operation.ts';
+import { Why } from '../api/schema.ts';
+import { idIn } from '../doors/api-actions.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, stateBadge, windows } from '../keys/keys.ts';
 import { keyNoun } from '../keys/noun.ts';
+import { byText } from '../resource.ts';
 import { keysLike, ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
 
 const FAILURES_MAX = 20;
 /** The number of the key's requests that are shown around the one that is asked about. */
 const AROUND = 3;
 const KEPT_OF_KEY_MAX = 400;
+
+const SUBJECT = byText('A request id, or the name, owner, id or prefix of a key');
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 export const whyRoutes = [onGet('/requests/why', why)];
@@ -62,17 +69,76 @@ function verdict(request: RecentRequest, key: ApiKey): Html {
 /** The same as a text that can be sent to the customer. */
 function draft(request: RecentRequest, key: ApiKey): Html {
   const { sentence, details } = answerTo(request, key);
-  const parts = [sentence, ...details].flatMap(({ text }) => ` ${text}`.split('<'));
-  // Without the tags, which are all that has angle brackets.
-  const words = parts
-    .map((part) => part.slice(part.indexOf('>') + 1))
-    .join('')
-    .trim();
+  const words = plain([sentence, ...details]);
   const { requestId, at, status, method, route } = request;
   const what = route === UNMATCHED ? `${method}, no such address` : `${method} ${route}`;
   return html`<section aria-labelledby="draft-heading"><h2 id="draft-heading">An answer to the customer</h2>
 <div class="row"><textarea id="draft" rows="5" readonly aria-labelledby="draft-heading">Your request ${requestId} (${what}) of ${utc(at)} was answered with ${status}. ${new Html(words)}</textarea><button type="button" data-copy="draft" hidden>Copy</button></div>
 <p class="hint" id="copied" role="status"></p></section>`;
+}
+
+/** Html without its tags, which are all that has angle brackets. */
+function plain(parts: readonly Html[]): string {
+  return parts
+    .flatMap(({ text }) => ` ${text}`.split('<'))
+    .map((part) => part.slice(part.indexOf('>') + 1))
+    .join('')
+    .trim();
+}
+
+/** “Why was this refused?” for programs and the command: a request id, or a key, to the reason. */
+export const whyOperation = apiOperation('why', 'GET /why/{subject}', {
+  tag: 'requests',
+  summary: 'Say why a request was refused',
+  description:
+    'The reason for the answer to a request that this instance keeps, or for the latest refusal or error of a key, and what helps.',
+  permission: 'viewer',
+  pathParameters: [{ name: 'subject', description: SUBJECT.about, schema: SUBJECT.schema }],
+  success: {
+    status: 200,
+    description: 'The reason',
+    schema: Why,
+    example: {
+      sentence: 'Over the limit of the minute: the key had used its 60 requests.',
+      details: ['A minute begins with its first request and lasts 60 seconds; then the key works again.'],
+      requestId: 'hE7GR_cEMx1KfM2V.1f',
+      keyId: 'key_VXnvMwGskigm0Sfq',
+    },
+  },
+  errors: ['not_found'],
+  async handle(context, exchange) {
+    const text = SUBJECT.read(idIn(exchange), 'subject', context.now).trim();
+    const request = context.recent.find(text);
+    const [key, other] = request ? [await keyNoun.find(context, request.keyId)] : await keysLike(context, text);
+    if (other) throw invalid(`${quote(text)} may mean several keys; send the id of one`);
+    if (!key || text === '')
+      throw new CatalogError(
+        'not_found',
+        `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
+      );
+    const latest = request ?? latestFailure(context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
+    const end = endOf(key, context.now);
+    const gone = end && `${end.what} at ${utc(end.at)}: every request since then is a 401.`;
+    const { sentence, details } = latest
+      ? answerTo(latest, key)
+      : { sentence: html`No refused or failed request of the key is kept.`, details: [] };
+    const words = [sentence, ...details].map((each) => plain([each]));
+    const [first = '', ...rest] = request || gone === undefined ? words : [gone, ...(latest ? words : [])];
+    const body = { sentence: first, details: rest, requestId: latest?.requestId ?? null, keyId: key.id };
+    return { status: 200, body: JSON.stringify(body) };
+  },
+});
+
+/** The latest refusal, else the latest error. */
+function latestFailure(all: readonly RecentRequest[]): RecentRequest | undefined {
+  return all.find(({ status }) => status === 429) ?? all.find(({ status }) => status >= 400);
+}
+
+/** The end or the pause of a key, and its moment; undefined for a key in use. */
+function endOf({ revokedAt, expiresAt, pausedAt }: ApiKey, now: number): { what: string; at: number } | undefined {
+  if (revokedAt !== null) return { what: 'Revoked', at: revokedAt };
+  if (expiresAt !== null && expiresAt <= now) return { what: 'Expired', at: expiresAt };
+  return pausedAt === null ? undefined : { what: 'Paused', at: pausedAt };
 }
 
 async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
@@ -116,12 +182,10 @@ ${await banHistory(context, key)}`;
 }
 
 /** Why a key that is revoked, paused or has expired is refused; nothing of another one. */
-function ended({ revokedAt, expiresAt, pausedAt }: ApiKey, now: number): Html {
-  const hasExpired = expiresAt !== null && expiresAt <= now;
-  const at = revokedAt ?? (hasExpired ? expiresAt : pausedAt);
-  const what = revokedAt !== null ? 'Revoked' : hasExpired ? 'Expired' : 'Paused';
-  if (at === null) return html``;
-  return html`<div class="verdict refused" role="status"><p><strong>${what} at ${secondOf(at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
+function ended(key: ApiKey, now: number): Html {
+  const end = endOf(key, now);
+  if (!end) return html``;
+  return html`<div class="verdict refused" role="status"><p><strong>${end.what} at ${secondOf(end.at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */

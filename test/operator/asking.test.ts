@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LOCK_BYTES } from '../../src/storage/sqlite/claim.ts';
+import { apiClient } from '../kit/operator.ts';
+import { run } from '../kit/process.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
+
+test('the recent requests and the reason of a refusal are asked of the running service, by command and API', async () => {
+  using folder = temporaryFolder();
+  const DATABASE_URL = `sqlite:${join(folder.path, 'x.db')}`;
+  await using service = await testService({ DATABASE_URL });
+  const command = (...args: string[]) =>
+    run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: service.clock } });
+  const { key, secret } = await service.issue({
+    name: 'shop',
+    owner: 'cus_1',
+    plan: 'enterprise',
+    limits: { minute: 1, day: 9 },
+  });
+  await service.call(secret, '/categories', { headers: { 'x-request-id': 'first' } });
+  await service.call(secret, '/categories', { headers: { 'x-request-id': 'second' } });
+  const nothing = await command('why', 'second');
+  assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
+  assert.match(nothing.stderr, /No service runs here that could be asked; its log has a line/);
+
+  // As `serve` notes it behind the lock that it holds.
+  writeFileSync(join(folder.path, 'x.db.lock'), `${'\0'.repeat(LOCK_BYTES)}${service.operatorUrl}\nx\n`);
+  const listed = await command('requests', '--owner', 'cus_1', '--status', '4xx', '--json');
+  assert.equal(listed.code, 0, listed.stderr);
+  assert.deepEqual(
+    JSON.parse(listed.stdout).map(({ requestId }: { requestId: string }) => requestId),
+    ['second'],
+    listed.stderr,
+  );
+  assert.equal(listed.stderr, `Asked the instance at ${service.operatorUrl}\n`);
+  assert.match((await command('requests', 'first')).stdout, /200 +GET \/v1\/categories +key_\w+ +[\d.]+ +first/);
+  for (const asked of ['second', key.id, key.prefix]) {
+    const why = await command('why', asked);
+    assert.match(
+      why.stdout,
+      /^Over the limit of the minute: the key had used its 1 request\.\nA minute begins/,
+      why.stderr,
+    );
+  }
+  const unknown = await command('why', 'none');
+  assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /keeps no request "none", and no key is called that; the log has a line/);
+  // The token lives for a minute.
+  const tokens = await service.storage.tokens.list();
+  const now = service.clock.now().unix;
+  assert.ok(tokens.every(({ expiresAt, role }) => expiresAt === now + 60 && role === 'viewer'));
+
+  const client = await apiClient(service, 'viewer');
+  const rest = await json<{ requestId: string }[]>(client.send('GET', '/requests?limit=1'));
+  assert.deepEqual(
+    rest.map(({ requestId }) => requestId),
+    ['second'],
+  );
+  await service.storage.keys.pause(key.id, now, { actor: 'x', via: 'cli' });
+  const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
+  assert.equal(sentence, 'Paused at 2026-01-01T12:00:00Z: every request since then is a 401.');
+});
