@@ -149,7 +149,7 @@ describe('referee limits', () => {
       json(response, {}, 200, { 'ratelimit-limit': 5_000, 'ratelimit-remaining': 5_000 - requests });
     });
     const { stdout } = await limits(api.url, '--max', '100');
-    assert.match(stdout, /the caller has 5000 requests; give one with at most 25/);
+    assert.match(stdout, /the caller has 5000 requests; --max 5076 spends them/);
     assert.ok(requests <= 100, `${requests} requests`);
   });
 

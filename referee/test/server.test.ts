@@ -191,7 +191,10 @@ describe('the command ends with', () => {
     const why = `The certificate of ${plain.url}/categories cannot be verified (DEPTH_ZERO_SELF_SIGNED_CERT)`;
     assert.equal(unverified.stderr, `referee: ${why}; NODE_EXTRA_CA_CERTS=FILE names your own authority\n`);
     // Node.js answers a client of HTTP/1.1 with 403, and others end the handshake.
-    await using only = await listening(createSecureServer({ key, cert }) as unknown as Server, 'https');
+    await using only = await listening(
+      createSecureServer({ key, cert, unknownProtocolTimeout: 10 }) as unknown as Server,
+      'https',
+    );
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     t.after(() => {

@@ -142,6 +142,7 @@ function limitedBy(family: Family, { answers, around }: Opening, options: Limits
     begun,
     isFresh: isClear && limit !== undefined && remaining === limit - 1,
     limitUntold: requestsMax,
+    adviceFor: (larger) => `--max ${larger + OTHER_REQUESTS + 1} spends them`,
     limitMax: names.limit === '' ? requestsMax : requestsMax - OTHER_REQUESTS,
     windowSeconds: windowSeconds ?? family.windowSeconds ?? WINDOW_SECONDS,
     isRefusal,

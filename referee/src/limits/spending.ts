@@ -227,7 +227,7 @@ function isUnclear({ volley, refused }: Spent): boolean {
 }
 
 function limitOf(trial: Trial, groups: readonly Group[]): number {
-  const { caller, limitUntold, limitMax, read } = limitedOf(trial);
+  const { caller, limitUntold, limitMax, adviceFor, read } = limitedOf(trial);
   const [first] = groups.flatMap(({ admitted }) => admitted);
   if (!first) {
     if (groups.some(({ refused }) => refused.length > 0)) throw new Skipped(`${caller} is spent; give a fresh one`);
@@ -235,7 +235,7 @@ function limitOf(trial: Trial, groups: readonly Group[]): number {
     return limitUntold;
   }
   const limit = read(first).limit ?? limitUntold;
-  if (limit > limitMax) throw new Skipped(`${caller} has ${limit} requests; give one with at most ${limitMax}`);
+  if (limit > limitMax) throw new Skipped(`${caller} has ${limit} requests; ${adviceFor(limit)}`);
   return limit;
 }
 

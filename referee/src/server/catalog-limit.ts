@@ -43,6 +43,7 @@ export function limitedBy(limitedKey: string, key: string): Limited {
     isFresh: key !== limitedKey,
     limitUntold: FREE_LIMIT,
     limitMax: LIMIT_MAX,
+    adviceFor: () => `give one with at most ${LIMIT_MAX}`,
     windowSeconds: 60,
     resetTolerance: 0,
   };

@@ -36,6 +36,8 @@ export interface Limited extends Reading {
   readonly limitUntold: number;
   /** A larger limit is not spent. */
   readonly limitMax: number;
+  /** What to do about a larger one. */
+  adviceFor(limit: number): string;
   /** The time in which `Limit` requests come back. */
   readonly windowSeconds: number;
   /** Seconds by which the moment of one window may differ from answer to answer. */
