@@ -137,7 +137,8 @@ function readOption({ options, now }: CommandContext, _action: Action, { name, s
   if (kind !== 'moment') return text;
   if (text === 'never') return null;
   const seconds = parseDuration(text);
-  if (seconds !== undefined) return utc(now + seconds);
+  if (seconds !== undefined && seconds <= LIFE_MAX_SECONDS) return utc(now + seconds);
+  if (seconds !== undefined) throw invalid(`${flagOf(name)} is "${text}"; at most 100 years are possible`);
   if (/^\d{4}-/.test(text)) return text;
   throw invalid(`${flagOf(name)} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
 }
@@ -216,6 +217,8 @@ export function listed({ columns, command }: AnyResource, rows: readonly object[
   };
 }
 
+/** The longest life of a key or a token. */
+const LIFE_MAX_SECONDS = 100 * 366 * 86_400;
 const LIMIT = byNumber('At most so many', { minimum: 1, maximum: 1_000_000 });
 
 /** The option of a parameter: `expiresBefore` is `--expires-before`. */
