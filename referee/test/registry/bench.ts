@@ -11,6 +11,12 @@ import { CLIENTS, LANGUAGES, type RegistryClient } from './clients.ts';
 export function install(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   const packages = new Set(CLIENTS.flatMap((each) => each.packages ?? []));
+  mkdirSync(join(folder, 'dialect'));
+  // Some clients know a failure by its body alone.
+  const body = { error: { type: 'api_error', message: 'made up' } };
+  for (const status of [401, 429, 500, 503]) {
+    writeFileSync(join(folder, 'dialect', `${status}.json`), JSON.stringify({ body }));
+  }
   execFileSync('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: folder, stdio: 'ignore' });
 }
 
@@ -29,7 +35,7 @@ export function judgeClient(
       );
       if (exits.some((code) => code !== 0)) throw new Error('the program failed');
     },
-    { jobs: JOBS, api: service, ...options },
+    { jobs: JOBS, api: service, proxy: { dialect: join(folder, 'dialect') }, ...options },
   );
 }
 

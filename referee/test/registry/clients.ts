@@ -217,7 +217,7 @@ const get = (path) => api(path), post = (path) => api(path, { method: 'POST', bo
     setting: '`retry: 3`, a `retryDelay` that reads `Retry-After`, and an `Idempotency-Key` with each create',
   },
   {
-    name: 'p-retry',
+    name: 'p-retry with retries: 3',
     language: 'mjs',
     packages: ['p-retry@7.1.1'],
     code: `import pRetry, { AbortError } from 'p-retry';
@@ -228,10 +228,9 @@ const send = (path, init) => pRetry(async () => {
   if (answer.status < 500 && answer.status >= 400 && answer.status !== 429) throw new AbortError(String(answer.status));
   if (!answer.ok) await new Promise((resolve) => setTimeout(resolve, waits(answer.headers.get('retry-after'), 0)));
   return ok(answer);
-}, isSet ? { retries: 3 } : {});
+}, { retries: 3 });
 const get = (path) => send(path), post = (path) => send(path, { method: 'POST', body: '{"name":"Rex"}', headers });`,
-    setting:
-      '`retries: 3`, an `AbortError` for 4xx but 429, a wait for `Retry-After`, and an `Idempotency-Key` with each create',
+    setting: 'an `AbortError` for 4xx but 429, a wait for `Retry-After`, and an `Idempotency-Key` with each create',
   },
   {
     name: 'make-fetch-happen',
