@@ -69,15 +69,13 @@ test('a connection whose key changes, or is revoked, is not taken for the one be
   assert.ok(isRefused(await found(secret, undefined)));
 });
 
-test('of keys that are not cached 256 are looked up at once, and one more is asked to retry', async () => {
+test('unknown keys are all 401, however many come at once, and a cached key does not wait for them', async () => {
   const { key, secret, lookUps, authenticate } = bench();
   const known = authenticate();
   lookUps.pop()?.resolve({ key, endsAt: null });
   await known;
-  const others = Array.from({ length: 256 }, () => authenticate(mintSecret('production')));
-  const { refused } = await authenticate(mintSecret('production'));
-  assert.deepEqual([refused?.status, refused?.code, refused?.headers], [503, 'unavailable', ['Retry-After', '1']]);
-  assert.equal((await authenticate(secret)).key, key, 'a cached key is served');
+  const others = Array.from({ length: 1_000 }, () => authenticate(mintSecret('production')));
+  assert.equal((await authenticate(secret)).key, key);
   for (const lookUp of lookUps) lookUp.resolve(undefined);
   for (const other of await Promise.all(others)) assert.ok(isRefused(other));
 });

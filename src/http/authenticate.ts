@@ -11,7 +11,7 @@ import {
 import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Time } from '../stdx/time.ts';
-import { busy, refusal } from './errors.ts';
+import { refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
@@ -19,8 +19,6 @@ const KEY_IN_ADDRESS = /[?&](?:api[-_]?key|key|access_token|token|authorization)
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const BEARER_SCHEME = /^bearer( |$)/i;
-/** Look-ups of keys that are not cached, at once. */
-const LOOKUPS_MAX = 256;
 /** Keys cached at once; when full, the oldest is evicted. */
 const FOUND_KEYS_MAX = 131_072;
 
@@ -32,7 +30,6 @@ export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
 
-const BUSY: Authentication = { refused: busy('Too many keys are being looked up; retry in a second') };
 const NO_KEY = missingKey('No API key was sent');
 const SEVERAL_HEADERS = missingKey('There are several Authorization headers, of which none counts');
 const BARE_KEY = missingKey('The Authorization header has a key without the word Bearer before it');
@@ -70,9 +67,9 @@ export class Authenticator {
   }
 
   /**
-   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid,
-   * or a 503 while too many others are looked up.
-   * Rejects with `unavailable` if storage cannot be read.
+   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid.
+   * However many are looked up at once, the storage asks for them in a few queries. Rejects with `unavailable` if it
+   * cannot be read.
    */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
@@ -88,7 +85,6 @@ export class Authenticator {
       return this.#open(found);
     }
     if (!couldBeSecret(token, this.#environment)) return withoutToken(request);
-    if (this.#changed.size >= LOOKUPS_MAX && !this.#finding.has(hash)) return BUSY;
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
