@@ -14,7 +14,7 @@ const BUSY_MS = 10;
 const BEAT_MS = 1_000;
 /** Deadline for connecting, with TLS and login. */
 const CONNECT_MS = 900;
-/** Silence after which the client replaces a connection: longer than between heartbeats, which wait for an answer. */
+/** Silence after which the client replaces a connection: longer than the time between heartbeats. */
 const SILENCE_MS = 1_500;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
@@ -42,7 +42,7 @@ export interface RedisLinkOptions {
   /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
   /** Makes the client of Redis; for tests. */
-  readonly newClient?: (url: string) => RedisClient;
+  readonly newClient?: (url: string, silenceMs: number) => RedisClient;
   readonly time: Time;
 }
 
@@ -112,7 +112,7 @@ export class RedisLink implements AsyncDisposable {
 
   /** Settles with the first attempt. Rejects if no client can be made for the address. */
   async #connectOrFail(): Promise<void> {
-    const client = (this.#options.newClient ?? newClient)(this.#options.url);
+    const client = (this.#options.newClient ?? newClient)(this.#options.url, Math.max(SILENCE_MS, this.#answerMs));
     this.#client = client;
     client.on('ready', () => this.#probe());
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
@@ -225,7 +225,7 @@ export class RedisLink implements AsyncDisposable {
   }
 }
 
-function newClient(url: string): RedisClient {
+function newClient(url: string, silenceMs: number): RedisClient {
   return createClient({
     url,
     RESP: 2,
@@ -236,7 +236,7 @@ function newClient(url: string): RedisClient {
     // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
     // request.
     commandOptions: { timeout: 0 },
-    socket: { connectTimeout: CONNECT_MS, socketTimeout: SILENCE_MS, reconnectStrategy: BEAT_MS },
+    socket: { connectTimeout: CONNECT_MS, socketTimeout: silenceMs, reconnectStrategy: BEAT_MS },
   });
 }
 
