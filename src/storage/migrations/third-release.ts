@@ -11,7 +11,9 @@ export async function pausesAndUsers(trx: Transaction, int: Sql): Promise<void> 
   await trx.run(sql`alter table api_keys add column paused_at ${int}`);
   await trx.run(sql`alter table audit_entries add column system_user text`);
   await trx.run(sql`alter table api_keys add column search text`);
-  await trx.run(sql`update api_keys set search = lower(name || '\n' || coalesce(owner, '') || '\n' || id)`);
+  // Without a checksum, so that one tells of a change that the release before made later, beside this one.
+  await trx.run(sql`
+    update api_keys set checksum = null, search = lower(name || '\n' || coalesce(owner, '') || '\n' || id)`);
   // Only these differ from what an engine makes of them, by its own rules for other letters.
   const keys = await trx.all<Pick<Tables['api_keys'], 'id' | 'name' | 'owner'>>(
     sql`select id, name, owner from api_keys`,

@@ -54,8 +54,12 @@ const KEYS = sql`api_keys
 
 const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 
-/** The searched text; of a key of an earlier release its name alone. */
-const SEARCH = `coalesce(api_keys.search, lower(api_keys.name) || '\n')`;
+/**
+ * The searched text. Releases up to 0.2.0, which know no `search`, put a checksum into each key that they issue or
+ * change: the text of such a key is made here, in the engine's lower case.
+ */
+const SEARCH = `(case when api_keys.checksum is null then api_keys.search
+  else lower(api_keys.name || '\n' || coalesce(api_keys.owner, '') || '\n' || api_keys.id) end)`;
 
 const NEWEST = sql`api_keys.created_at desc, api_keys.id desc`;
 const OLDEST = sql`api_keys.created_at, api_keys.id`;
@@ -226,8 +230,9 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   }
 
   revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
-    return this.#change(id, unless, async (trx) => {
-      await trx.run(sql`update api_keys set revoked_at = ${now}, checksum = null where id = ${id}`);
+    return this.#change(id, unless, async (trx, key) => {
+      const changed = { revoked_at: now, search: searchedText(key), checksum: null };
+      await trx.run(sql`update api_keys set ${assignments(changed)} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
     });

@@ -74,7 +74,7 @@ export interface Tables {
     revoked_at: number | null;
     paused_at: number | null;
     owner: string | null;
-    /** As `searchedText` makes it; null of a key that an earlier release issued beside this one. */
+    /** As `searchedText` makes it; null or out of date of a key with a checksum. */
     search: string | null;
     /** The number of times that bans of the key were lifted. */
     epoch: number;
