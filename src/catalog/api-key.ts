@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Operator } from './audit.ts';
 import type { Ban, RunningBan } from './ban.ts';
-import { CatalogError, invalid } from './error.ts';
+import { invalid } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 import type { Precondition } from './resource.ts';
 import { quote } from './validate.ts';
@@ -30,6 +30,9 @@ const CHECKSUM_CHARACTERS = 6;
 export const SECRET_PREFIX_CHARACTERS = 16;
 const NAME_CHARACTERS_MAX = 100;
 const OWNER_CHARACTERS_MAX = 255;
+
+/** As much of a secret, of a key or a token, as is stored. */
+const SECRET_PREFIX = /petcat_(?:(?:live|test)_\w{4}|op_\w{6})/;
 
 /** The published form of a key; both environments are the same length. */
 export const KEY_PATTERN = /^petcat_(live|test)_[0-9A-Za-z]{36}$/;
@@ -106,12 +109,8 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
   return { key, secret };
 }
 
-/**
- * Validates a change by the rules for a new key, and adds the limits of its plan. Throws `validation_failed`, or
- * `key_revoked`: a revoked key is final.
- */
+/** Validates a change by the rules for a new key, and adds the limits of its plan. Throws `validation_failed`. */
 export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): KeyChanges {
-  if (key.revokedAt !== null) throw keyRevoked(key.id);
   if (wanted.name !== undefined) checkName(wanted.name, 'key');
   checkOwner(wanted.owner);
   if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt, now, 'key');
@@ -120,11 +119,6 @@ export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): Ke
   const plan = wanted.plan ?? key.plan;
   const agreed = plan === 'enterprise' && key.plan === plan ? key.limits : undefined;
   return { ...changes, plan, limits: planLimits(plan, wanted.limits ?? agreed) };
-}
-
-/** The failure of a change to a revoked key. */
-export function keyRevoked(id: string): CatalogError {
-  return new CatalogError('key_revoked', `The key ${id} is revoked; issue a new one`);
 }
 
 /** The scopes with these names, in their usual order, each once. Throws `validation_failed`. */
@@ -193,6 +187,11 @@ export function hasChecksum(secret: string): boolean {
 /** Reduces a secret to its stored record. */
 export function secretRecord(secret: string): SecretRecord {
   return { hash: hashSecret(secret), prefix: secret.slice(0, SECRET_PREFIX_CHARACTERS) };
+}
+
+/** A text that is searched for: of a pasted secret its prefix alone. */
+export function withoutSecret(text: string): string {
+  return SECRET_PREFIX.exec(text)?.[0] ?? text;
 }
 
 /** Hashes a secret for storage. A fast hash suffices: 178 random bits cannot be guessed. */

@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'categories.import',
   'operator.create',
   'operator.revoke',
+  'console.offer',
   'console.open',
   'console.revoke',
   'clock.turn',

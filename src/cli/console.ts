@@ -24,7 +24,8 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const { url, role, json, as } = self.opts<{ url?: string; role: string; json?: true; as?: string }>();
       const config = settings(self, invocation);
       const address = url === undefined ? await consoleAddress(config) : readAddress(url);
-      const login = { actor: operatorOf(as, invocation.env).actor, role: roleNamed(role), url: address };
+      const { via: _, ...who } = operatorOf(as, invocation.env);
+      const login = { ...who, role: roleNamed(role), url: address };
       const shown = (link: string) => ({ json: { url: link }, text: link });
       const work = async ({ storage, now }: CommandContext) => shown(await offerLogin(storage, { ...login, now }));
       await runOnDatabase(self, { invocation, purpose: 'change', work }).catch((error: Error) => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withoutSecret } from '../catalog/api-key.ts';
 import { issueToken } from '../catalog/operator/access.ts';
 import { ACTIONS } from '../operator/actions.ts';
 import { audit } from '../operator/audit.ts';
@@ -53,7 +54,7 @@ export function addRequestsCommands(program: Command, invocation: Invocation): v
     'Say why a request, or the latest of a key, was refused',
     'change',
     async (context, text = '') => {
-      const { json, told } = await ask(context, `/why/${encodeURIComponent(text)}`);
+      const { json, told } = await ask(context, `/why/${encodeURIComponent(withoutSecret(text))}`);
       const { sentence, details } = json as { sentence: string; details: string[] };
       return { json, text: [sentence, ...details].join('\n'), told };
     },
@@ -75,17 +76,21 @@ async function ask(
   const none =
     'No service runs here that could be asked; its log has a line with the request id for a 5xx, and for every request where ACCESS_LOG is all';
   if (url === undefined) throw new UsageError(none, 1);
-  const { secret } = await issueToken(
+  const { token, secret } = await issueToken(
     { storage, now, by },
     { name: by.actor, role: 'viewer', expiresAt: now + TOKEN_SECONDS },
   );
-  const headers = { authorization: `Bearer ${secret}`, connection: 'close' };
-  const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => {
-    throw new UsageError(none, 1);
-  });
-  const json = await answer.json();
-  if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
-  return { json, told: `Asked the instance at ${url}` };
+  try {
+    const headers = { authorization: `Bearer ${secret}`, connection: 'close' };
+    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => {
+      throw new UsageError(none, 1);
+    });
+    const json = await answer.json();
+    if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
+    return { json, told: `Asked the instance at ${url}` };
+  } finally {
+    await storage.tokens.remove(token.id);
+  }
 }
 
 /** Adds `operators …`. */

@@ -158,7 +158,8 @@ async function issueFirstKey(
   await storage.keys.insert(made.key, secretRecord(made.secret), by);
   const { secret } = made;
   const { offerLogin } = await import('../operator/session/session.ts');
-  const login = { actor: by.actor, role: 'admin', now, url: service.operatorUrl } as const;
+  const { via: _, ...who } = by;
+  const login = { ...who, role: 'admin', now, url: service.operatorUrl } as const;
   const link = await offerLogin(storage, login);
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

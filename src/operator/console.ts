@@ -21,6 +21,7 @@ import {
 } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
+import { addressWithoutSecrets } from './frame/list.ts';
 import { keyRoutes } from './keys/keys.ts';
 import { createExamination } from './overview/health.ts';
 import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
@@ -75,6 +76,9 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const { request, path } = exchange;
     const asset = assets.get(path);
     if (asset) return withoutSession(exchange, asset, { route: '/console/assets', allow: 'GET, HEAD' });
+    // A browser keeps addresses; its script cuts a secret before it is in one, where scripts run.
+    const address = request.method === 'POST' ? undefined : addressWithoutSecrets(exchange);
+    if (address !== undefined) return { status: 303, headers: ['Location', address] };
     if (path === '/console/login') return withoutSession(exchange, login, { route: path, allow: 'GET, HEAD, POST' });
     const { unix: now } = time.now();
     const found = await findSession(sessions, request, now);

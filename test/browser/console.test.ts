@@ -51,3 +51,25 @@ test('on a phone the navigation is one row, with the current section in sight', 
     assert.ok(x >= 0 && x + width <= PHONE.width, `${path}: ${x}`);
   }
 });
+
+test('a secret that is pasted into a search is in no address', needsBrowser, async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue();
+  await using browsing = await browseSignedIn(browser(), service);
+  const { page } = browsing;
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  for (const [path, field] of [
+    ['', '.look-up input'],
+    ['/keys', '#q'],
+  ]) {
+    await page.goto(`${service.operatorUrl}/console${path}`);
+    await page.fill(`${field}`, `Bearer ${secret}`);
+    await page.press(`${field}`, 'Enter');
+    await page.waitForURL((address) => address.searchParams.get('q') === key.prefix);
+  }
+  assert.deepEqual(
+    asked.filter((address) => address.includes(secret.slice(0, 20))),
+    [],
+  );
+});

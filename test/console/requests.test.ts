@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { utc } from '../../src/stdx/time.ts';
 import { storeBan } from '../kit/bans.ts';
-import { signIn } from '../kit/console/visitor.ts';
+import { send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
 import { addUsage } from '../kit/usage.ts';
@@ -182,13 +182,19 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
   const { key, secret } = await service.issue({ name: 'shop one' });
   await service.issue({ name: 'shop two' });
   const operator = await signIn(service);
-  const text = await operator.page(`/requests/why?q=${secret}`);
+  const found = async (path: string) => {
+    const { status, headers } = await operator.get(path);
+    const address = headers.get('location') ?? '';
+    assert.deepEqual([status, address.includes(secret.slice(0, 20))], [303, false], path);
+    return operator.page(address.replace('/console', ''));
+  };
+  const text = await found(`/requests/why?q=${secret}`);
   assert.match(text, new RegExp(`href="/console/keys/${key.id}"`));
   assert.ok(!text.includes(secret.slice(0, 20)));
   for (const list of ['/keys?q', '/requests?key', '/requests/why?q', '/audit?q']) {
-    const found = await operator.page(`${list}=Authorization:+Bearer+${secret}`);
-    assert.ok(found.includes(`value="${key.prefix}"`) && !found.includes(secret.slice(0, 20)), list);
-    assert.ok(!/No key (found|has)|Neither/.test(found), list);
+    const page = await found(`${list}=Authorization:+Bearer+${secret}`);
+    assert.ok(page.includes(`value="${key.prefix}"`) && !page.includes(secret.slice(0, 20)), list);
+    assert.ok(!/No key (found|has)|Neither/.test(page), list);
   }
   const several = await operator.page('/requests/why?q=shop');
   assert.match(several, /Which key\?[\s\S]*shop one[\s\S]*shop two|Which key\?[\s\S]*shop two[\s\S]*shop one/);
@@ -196,7 +202,13 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
   const { key: meant } = await service.issue({ name: 'x', owner: 'shop' });
   const only = await operator.page('/requests/why?q=shop');
   assert.ok(only.includes(`href="/console/keys/${meant.id}/edit"`) && !only.includes('Which key?'), 'its whole owner');
-  assert.match(await operator.page(`/requests/why?q=petcat_test_${'a'.repeat(32)}`), /value="petcat_test_aaaa"/);
+  assert.match(await found(`/requests/why?q=petcat_test_${'a'.repeat(32)}`), /value="petcat_test_aaaa"/);
+  assert.match(await found(`/audit?sort=x&actor=petcat_op_${'a'.repeat(36)}`), /value="petcat_op_aaaaaa"/);
+  const wanted = await send(service, `/keys?q=${secret}`);
+  assert.deepEqual(
+    [wanted.headers.get('location'), wanted.headers.get('set-cookie')],
+    [`/console/keys?q=${key.prefix}`, null],
+  );
   for (const path of ['', '/keys', '/settings']) {
     assert.match(
       await operator.page(path),
@@ -207,10 +219,10 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
 
 test('the beginning of a secret that was rotated leads to its key through the audit', async () => {
   await using service = await testService();
-  const { key, secret } = await service.issue();
+  const { key } = await service.issue();
   const operator = await signIn(service);
   assert.equal((await operator.post(`/keys/${key.id}/rotate`, { grace: '0' })).status, 200);
-  const unknown = await operator.page(`/requests/why?q=${secret}`);
+  const unknown = await operator.page(`/requests/why?q=${key.prefix}`);
   const [, link = ''] = /href="\/console(\/audit[^"]*)">in the audit</.exec(unknown) ?? [];
   assert.equal(link, `/audit?q=${key.prefix}`);
   const found = await operator.page(link.replaceAll('&amp;', '&'));

@@ -36,7 +36,7 @@ test('the recent requests and the reason of a refusal are asked of the running s
   );
   assert.equal(listed.stderr, `Asked the instance at ${service.operatorUrl}\n`);
   assert.match((await command('requests', 'first')).stdout, /200 +GET \/v1\/categories +key_\w+ +[\d.]+ +first/);
-  for (const asked of ['second', key.id, key.prefix]) {
+  for (const asked of ['second', key.id, key.prefix, secret]) {
     const why = await command('why', asked);
     assert.match(
       why.stdout,
@@ -47,10 +47,17 @@ test('the recent requests and the reason of a refusal are asked of the running s
   const unknown = await command('why', 'none');
   assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
   assert.match(unknown.stderr, /keeps no request "none", and no key is called that; the log has a line/);
-  // The token lives for a minute.
-  const tokens = await service.storage.tokens.list();
+  assert.deepEqual(await service.storage.tokens.list(), [], 'the token of a command is gone with it');
   const now = service.clock.now().unix;
-  assert.ok(tokens.every(({ expiresAt, role }) => expiresAt === now + 60 && role === 'viewer'));
+  const [{ after } = { after: undefined }] = await service.storage.audit.list({
+    since: 0,
+    limit: 1,
+    action: 'operator.create',
+  });
+  assert.deepEqual(
+    [after].map((each) => ({ ...(each as object), name: '' })),
+    [{ name: '', role: 'viewer', expiresAt: now + 60 }],
+  );
 
   const client = await apiClient(service, 'viewer');
   const rest = await json<{ requestId: string }[]>(client.send('GET', '/requests?limit=1'));

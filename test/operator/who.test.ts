@@ -42,6 +42,9 @@ test('an employee is out in one action: every session and every token of that na
     run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: clock } });
   const { stdout } = await command('console', 'login', '--as', 'dana', '--url', service.operatorUrl);
   const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
+  const [claim] = await storage.audit.list({ since: 0, limit: 1 });
+  assert.deepEqual([claim?.action, claim?.operator.actor, claim?.target], ['console.offer', 'dana', 'dana']);
+  assert.ok(claim?.operator.user, 'the user of the system who says that it is dana');
   const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   const other = await signIn(service);
@@ -52,6 +55,8 @@ test('an employee is out in one action: every session and every token of that na
   const ended = await command('sessions', 'end', '--actor', 'dana', '--as', 'erin');
   assert.deepEqual([ended.code, ended.stderr.startsWith('1 of dana: session_')], [0, true], ended.stderr);
   assert.deepEqual([await status(), (await other.get('/keys')).status], [303, 200]);
+  const unclear = await command('operators', 'revoke', 'op_1', '--actor', 'dana');
+  assert.deepEqual([unclear.code, unclear.stderr], [2, 'pet-catalog: Name either an id or --actor, not both\n']);
   const revoked = await command('operators', 'revoke', '--actor', 'dana', '--as', 'erin');
   assert.match(revoked.stderr, /^2 of dana: op_/);
   const active = (await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null);

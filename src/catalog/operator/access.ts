@@ -90,13 +90,15 @@ export interface TokenStorage {
   list(): Promise<OperatorToken[]>;
   /** Revokes for good; a repeat keeps the first moment. Undefined if the id is unknown. */
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined>;
+  /** Removes a token that was made for one request; the audit keeps its creation. */
+  remove(id: string): Promise<void>;
 }
 
 /** An open session of the console. Moments are Unix seconds. */
 export interface ConsoleSession {
   /** Identifies the session without granting access to it. */
   readonly id: string;
-  /** The system user who asked for the login. */
+  /** Who asked for the login: the system's user, or a name that was given. */
   readonly actor: string;
   readonly role: Role;
   readonly openedAt: number;
@@ -113,8 +115,11 @@ export interface NewSession {
 
 /** The console's logins and sessions, stored by token hash, so that reading the database grants no access. */
 export interface SessionStorage {
-  /** Stores a login that opens one session until `endsAt`. */
-  offer(loginHash: string, login: { endsAt: number; actor: string; role: Role }): Promise<void>;
+  /**
+   * Stores a login that opens one session until `endsAt`. The audit has the system's user who gave the actor's name,
+   * where that is a claim.
+   */
+  offer(loginHash: string, login: { endsAt: number; actor: string; role: Role; user?: string }): Promise<void>;
   /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
   open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
   /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */

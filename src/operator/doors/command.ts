@@ -53,6 +53,7 @@ export function addAction(
   const command = add(as.usage, as.about, isCreating ? 'create' : 'change', async (context, ...words) => {
     const [id = '', ...rest] = isNew ? ['', ...words] : words;
     const { actor } = context.options;
+    if (isOfMany && id !== '' && actor !== undefined) throw invalid('Name either an id or --actor, not both');
     if (isOfMany && typeof actor === 'string') return doneForAll(action, context, actor);
     if (isOfMany && id === '') throw invalid('Name an id, or all of one --actor');
     const given = Object.fromEntries(operands.map((name, index) => [name, rest[index]]));

@@ -169,7 +169,7 @@ function orderOf(sort: string): 'ascending' | 'descending' {
   return ['newest', 'last-used', 'use'].includes(sort) ? 'descending' : 'ascending';
 }
 
-/** The text of a filter as it is sent; of a pasted secret its prefix alone. */
+/** The text of a filter as it is sent. */
 function textIn(query: URLSearchParams, name: string, { isWide }: { readonly isWide?: true | undefined }): string {
   return isWide ? searchText(query, name) : wholeText(query, name);
 }

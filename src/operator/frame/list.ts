@@ -1,3 +1,4 @@
+import { withoutSecret } from '../../catalog/api-key.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { foreign } from './element.ts';
@@ -89,13 +90,15 @@ export function csvLink(path: string, query: ListQuery, text = 'CSV'): Html {
 
 export const SEARCH_CHARACTERS_MAX = 128;
 
-/** As much of a secret as is stored. */
-const PREFIX = /petcat_(?:live|test)_\w{4}/;
-
-/** The text that a request searches for, of a pasted secret its prefix alone; empty for nothing. */
+/** The text that a request searches for; empty for nothing. */
 export function searchText(query: URLSearchParams, name: string): string {
-  const text = wholeText(query, name).trim();
-  return PREFIX.exec(text)?.[0] ?? [...text].slice(0, SEARCH_CHARACTERS_MAX).join('');
+  return [...wholeText(query, name).trim()].slice(0, SEARCH_CHARACTERS_MAX).join('');
+}
+
+/** The address of a page with the prefixes of the secrets that are in its parameters; undefined if none is. */
+export function addressWithoutSecrets({ path, query }: Exchange): string | undefined {
+  const cut = new URLSearchParams([...query].map(([name, text]) => [name, withoutSecret(text)]));
+  return `${cut}` === `${query}` ? undefined : `${path}?${cut}`;
 }
 
 /** The text of a parameter as it is, without NUL, which PostgreSQL rejects; empty if it is missing. */

@@ -112,7 +112,7 @@ export const updateKey = action<KeyInput, ApiKey>({
   checks: CHECKS,
   async run(context, id, input) {
     const { storage, now, by, precondition } = context;
-    const changes = checkedChanges(await keyNoun.find(context, id), read(input), now);
+    const changes = checkedChanges(usable(await storage.keys.find(id), id), read(input), now);
     return { row: usable(await storage.keys.update(id, changes, by, precondition), id) };
   },
   api: {

@@ -1,4 +1,4 @@
-import { type ApiKey, keyRevoked } from '../../catalog/api-key.ts';
+import type { ApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { keyDetails, keyJson } from '../../catalog/operator/json.ts';
 import type { Noun } from '../action.ts';
@@ -63,11 +63,11 @@ export const ISSUED = {
   example: { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
 } as const;
 
-/** The key that an action left, unless it is revoked. Throws `not_found` or `key_revoked`. */
+/** The key that an action changes or left: a revoked one is final. Throws `not_found` or `key_revoked`. */
 export function usable(key: ApiKey | undefined, id: string): ApiKey {
   const row = found(key, id);
-  if (row.revokedAt !== null) throw keyRevoked(id);
-  return row;
+  if (row.revokedAt === null) return row;
+  throw new CatalogError('key_revoked', `The key ${id} is revoked; issue a new one`);
 }
 
 /** The key that was found. Throws `not_found`. */

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../catalog/api-key.ts';
+import { type ApiKey, withoutSecret } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import { CatalogError, type ErrorCode, invalid } from '../../catalog/error.ts';
 import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
@@ -107,7 +107,7 @@ export const whyOperation = apiOperation('why', 'GET /why/{subject}', {
   },
   errors: ['not_found'],
   async handle(context, exchange) {
-    const text = SUBJECT.read(idIn(exchange), 'subject', context.now).trim();
+    const text = withoutSecret(SUBJECT.read(idIn(exchange), 'subject', context.now).trim());
     const request = context.recent.find(text);
     const [key, other] = request ? [await keyNoun.find(context, request.keyId)] : await keysLike(context, text);
     if (other) throw invalid(`${quote(text)} may mean several keys; send the id of one`);

@@ -39,14 +39,16 @@ interface Login {
 }
 
 interface OfferedLogin extends Omit<Login, 'endsAt'> {
+  /** The system's user, where the actor is a name that was given. */
+  readonly user?: string;
   readonly now: number;
   readonly url: string;
 }
 
 /** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
-export async function offerLogin(storage: Storage, { actor, role, now, url }: OfferedLogin): Promise<string> {
+export async function offerLogin(storage: Storage, { now, url, ...login }: OfferedLogin): Promise<string> {
   const token = mintToken();
-  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor, role });
+  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, ...login });
   return `${url}/console/login?token=${token}`;
 }
 

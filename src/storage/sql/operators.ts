@@ -17,9 +17,12 @@ import { type Joined, SqlNoun } from './transactions.ts';
 
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions extends SqlNoun implements SessionStorage {
-  offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
-    return this.transactions.transactUnlocked(async (trx) => {
+  offer(hash: string, { endsAt, actor, role, user }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
+    return this.transactions.transact(async (trx) => {
       await trx.run(insertInto('console_logins', [{ hash, actor, role, ends_at: endsAt }]));
+      if (user === undefined) return;
+      const [by, after] = [{ actor, via: 'cli', user } as const, { role, endsAt }];
+      await recordAudit(trx, { at: this.now, by, action: 'console.offer', target: actor, after });
     });
   }
 
@@ -134,6 +137,12 @@ export class SqlTokens extends SqlNoun<Joined> implements TokenStorage {
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: this.now, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
+    });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.transactions.together(async (trx) => {
+      await trx.run(sql`delete from operator_tokens where id = ${id}`);
     });
   }
 }

@@ -14,6 +14,7 @@ offerCopying();
 followPlan();
 forgetSecretOnReload();
 offerPause();
+cutSecrets();
 if (document.querySelector('[data-live]')) keepFresh();
 
 /** Converts times to the reader's zone; the title keeps UTC. Days without a time stay in UTC, as quotas count them. */
@@ -159,6 +160,17 @@ function followPlan() {
   };
   plan.addEventListener('change', apply);
   apply();
+}
+
+/** Cuts a pasted secret to its prefix before a search has it in its address, which browsers keep. */
+function cutSecrets() {
+  document.addEventListener('submit', ({ target }) => {
+    if (target.method !== 'get') return;
+    for (const field of target.elements) {
+      const [prefix] = /petcat_(?:(?:live|test)_\w{4}|op_\w{6})/.exec(field.value) ?? [];
+      if (prefix !== undefined) field.value = prefix;
+    }
+  });
 }
 
 /** Reloading the page of a new secret would create another key; this makes it load the key's page instead. */
