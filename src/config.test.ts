@@ -114,6 +114,7 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
     'https://a.example/v1?a',
     'https:///v1',
     'https://a b.example/v1',
+    'https://a.example/V1',
     'a.example/v1',
   ],
   CATEGORIES_MAX: ['a whole number from 1 to 1000000', '0', '1000001'],

@@ -383,7 +383,7 @@ function contact(text: string): string {
 }
 
 function baseUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:\/\/[^?#]+\/v1\/?$/i.test(text)) {
+  if (!URL.canParse(text) || !/^https?:\/\/[^?#]+\/v1\/?$/i.test(text) || /V1\/?$/.test(text)) {
     throw new Error('it must be an http or https address that ends in /v1');
   }
   return text.replace(/\/$/, '');

@@ -4,7 +4,7 @@ import { type TestService, testService } from './kit/service.ts';
 
 /** A gateway serves the service below a path of its own, and takes that path off: every link must have it. */
 
-const PREFIX = '/pets/shop';
+const PREFIX = '/pets/$$shop';
 const SETTINGS = { PRODUCTION_BASE_URL: `https://gateway.example${PREFIX}/v1` };
 
 /** Addresses in HTML, Markdown and the index of the search. */
@@ -64,5 +64,5 @@ test('every page that a page leads to, and everything that it loads, is there be
   }
   assert.ok(seen.size > 30, [...seen].join('\n'));
   const reference = await (await through(service, `${PREFIX}/docs/reference`)).text();
-  assert.match(reference, new RegExp(`data-path="${PREFIX}/v1/categories"`));
+  assert.ok(reference.includes(`data-path="${PREFIX}/v1/categories"`));
 });

@@ -103,7 +103,7 @@ function behindGateway(headers: readonly string[], prefix: string): readonly str
   return headers.map((value, index) => {
     const name = headers[index - 1];
     if (index % 2 === 0 || (name !== 'Location' && name !== 'Link')) return value;
-    return value.replaceAll(/(?:^|(?<=<))(?=\/(?!\/))/g, prefix);
+    return value.replaceAll(/(?:^|(?<=<))(?=\/(?!\/))/g, () => prefix);
   });
 }
 

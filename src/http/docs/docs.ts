@@ -27,12 +27,12 @@ function contractPages({ operations, servers }: DocsOptions): [string, PageHandl
 
 /** The path that a gateway has before `/v1` in a base address; empty if it has none. */
 export function prefixOf(baseUrl: string): string {
-  return (URL.parse(baseUrl)?.pathname ?? '').replace(/\/v1$/i, '').replace(/^\/$/, '');
+  return (URL.parse(baseUrl)?.pathname ?? '').replace(/\/v1$/, '').replace(/^\/$/, '');
 }
 
 /** The content of a page with the prefix before the address of every page that it leads to or loads. */
 function behindGateway(content: string, prefix: string): string {
-  return content.replaceAll(/(?<=(?:href|src|data-path)="|\]\(|"path":")(?=\/(?!\/))/g, prefix);
+  return content.replaceAll(/(?<=(?:href|src|data-path)="|\]\(|"path":")(?=\/(?!\/))/g, () => prefix);
 }
 
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
