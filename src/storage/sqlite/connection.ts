@@ -277,9 +277,10 @@ async function syncLargeLog(databaseFile: string): Promise<boolean> {
   const file = `${databaseFile}-wal`;
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   if (size < LARGE_BYTES) return false;
-  await using log = await open(file, 'r+');
-  await log.datasync();
-  return true;
+  // Without a descriptor to spare, the commit syncs it.
+  await using log = await open(file, 'r+').catch(() => undefined);
+  await log?.datasync();
+  return log !== undefined;
 }
 
 /** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */

@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -170,6 +172,21 @@ test('a file that is missing is made only on purpose, private with its folders w
   const modeOf = (name: string) => statSync(join(temporary.path, name)).mode & 0o777;
   assert.deepEqual(['0', '0/a', '0/a/y.db', '63/a/y.db', 'open/z.db'].map(modeOf), [0o700, 0o700, 0o600, 0o600, 0o640]);
   assert.equal(readFileSync(join(temporary.path, 'open/z.db'), 'utf8'), 'z');
+});
+
+test('a file that a restore replaces while it is opened is not written to', async (t) => {
+  using place = await databasePlace();
+  const { file } = place;
+  const restored = place.in('restored.db');
+  copyFileSync(file, restored);
+  const { exec } = DatabaseSync.prototype;
+  t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, statement: string) {
+    if (existsSync(restored)) renameSync(restored, file);
+    exec.call(this, statement);
+  });
+  const refusal = `The database ${file} was replaced while it was opened: run this again`;
+  assert.throws(() => openToWrite(file, 'change'), says(refusal));
+  openToWrite(file, 'change').close();
 });
 
 test('an earlier SQLite, and a setting that is not taken, are named', (t) => {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
@@ -101,10 +101,19 @@ export function openToWrite(file: string, purpose: Purpose): DatabaseSync {
       if (purpose === 'change') throw missing(file);
       createPrivately(file);
     }
-    return openChecked(file);
+    return openInPlace(file);
   } catch (error) {
     throw notOpened(file, error);
   }
+}
+
+/** Opening waits for a restore that is under way, which puts another file in the place of the one that is opened. */
+function openInPlace(file: string): DatabaseSync {
+  const { ino } = statSync(file);
+  const database = openChecked(file);
+  if (statSync(file, { throwIfNoEntry: false })?.ino === ino) return database;
+  database.close();
+  throw new DatabaseNotOpened(`The database ${file} was replaced while it was opened: run this again`);
 }
 
 /** True if the check of every page may take more than a second. */

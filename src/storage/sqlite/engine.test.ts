@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { copyFileSync, promises, readFileSync, renameSync, statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -108,6 +109,28 @@ test('an I/O error says whether the transaction may have been stored', async (t)
     if (name === 'FSYNC') await assert.rejects(insert(storage, { name }), { code: 'unavailable' });
     else await insert(storage, { name });
   }
+});
+
+test('without a descriptor to sync its log ahead, a large transaction is committed, and the service goes on', async (t) => {
+  using folder = temporaryFolder();
+  const { db, failed } = await openSqlite(join(folder.path, 'test.db'), 'serve');
+  const text = 'x'.repeat(16 * 1024 * 1024);
+  const opening = t.mock.method(promises, 'open', async () => {
+    throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  });
+  syncBuiltinESMExports();
+  await db.transaction(async (trx) => {
+    await trx.run(sql`insert into outcomes values ('k', 'i', 'f', ${text}, 1)`);
+    await db.finishLarge?.(trx);
+  });
+  opening.mock.restore();
+  syncBuiltinESMExports();
+  assert.equal(opening.mock.callCount(), 1);
+  const stored = sql`select resource from outcomes where length(resource) = ${text.length}`;
+  assert.equal((await db.all(stored)).length, 1);
+  await db.transaction((trx) => trx.run(sql`update category_counter set last_id = 7`));
+  assert.equal(await Promise.race([failed, 'going on']), 'going on');
+  await db.close();
 });
 
 test('reads are answered while an import runs, as of before it, and after it as of then', async () => {
