@@ -9,22 +9,22 @@ import { operationOf } from '../doors/api-actions.ts';
 import { listOperation } from '../doors/lists.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
 import { requestOperations } from '../requests/resource.ts';
-import { whyOperation } from '../requests/why.ts';
+import { WHY_REFUSED } from '../requests/why.ts';
 import { RESOURCES } from '../resources.ts';
-import { getKey } from './keys.ts';
+import { GET_KEY } from './keys.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
-import { getUsage } from './usage.ts';
+import { GET_USAGE } from './usage.ts';
 
 const REALM = 'Bearer realm="pet-catalog-operator"';
 
 /** Every operation of the operator API. Its router and its contract are both made from this list. */
 export const API_OPERATIONS: readonly ApiOperation[] = [
   ...RESOURCES.filter(({ api }) => api).map(listOperation),
-  getKey,
+  GET_KEY,
   ...ACTIONS.map(operationOf),
   ...requestOperations,
-  whyOperation,
-  getUsage,
+  WHY_REFUSED,
+  GET_USAGE,
 ];
 
 /** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */

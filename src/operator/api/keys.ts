@@ -1,8 +1,9 @@
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { idIn, rowAnswer } from '../doors/api-actions.ts';
 import { KEY_ANSWER, keyNoun } from '../keys/noun.ts';
-import { apiOperation } from './operation.ts';
+import { type ApiContext, apiOperation } from './operation.ts';
 
-export const getKey = apiOperation('getKey', 'GET /keys/{keyId}', {
+export const GET_KEY = apiOperation('getKey', 'GET /keys/{keyId}', {
   tag: 'keys',
   summary: 'Get a key',
   description: 'One key by its id.',
@@ -10,7 +11,9 @@ export const getKey = apiOperation('getKey', 'GET /keys/{keyId}', {
   pathParameters: [keyNoun.parameter],
   success: KEY_ANSWER,
   errors: ['not_found'],
-  async handle(context, exchange) {
-    return rowAnswer(keyNoun, context, await keyNoun.find(context, idIn(exchange)));
-  },
+  handle: getKey,
 });
+
+async function getKey(context: ApiContext, exchange: Exchange): Promise<Answer> {
+  return rowAnswer(keyNoun, context, await keyNoun.find(context, idIn(exchange)));
+}

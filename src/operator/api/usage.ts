@@ -11,7 +11,7 @@ import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
 const ROWS_PER_PAGE_MAX = 1_000;
 
-export const getUsage = apiOperation('getUsage', 'GET /usage', {
+export const GET_USAGE = apiOperation('getUsage', 'GET /usage', {
   tag: 'usage',
   summary: 'Get the usage',
   description:
@@ -50,19 +50,21 @@ export const getUsage = apiOperation('getUsage', 'GET /usage', {
     headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
-  async handle(context, exchange) {
-    const { query } = exchange;
-    const selected = select(USAGE_FILTERS, { textOf: (name) => readParameter(query, name), now: context.now });
-    const report = usageReport(selected, context.now);
-    const { group, isSeries } = report;
-    const isCsv = asksForCsv(exchange);
-    await context.flushUsage();
-    if (!isCsv && group !== 'all') return rowsPage(context, exchange, report);
-    const rows = await allUsageRows(context, report);
-    if (!isCsv) return placeAnswer(exchange, rows, undefined);
-    return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows, group, isSeries) };
-  },
+  handle: getUsage,
 });
+
+async function getUsage(context: ApiContext, exchange: Exchange): Promise<Answer> {
+  const { query } = exchange;
+  const selected = select(USAGE_FILTERS, { textOf: (name) => readParameter(query, name), now: context.now });
+  const report = usageReport(selected, context.now);
+  const { group, isSeries } = report;
+  const isCsv = asksForCsv(exchange);
+  await context.flushUsage();
+  if (!isCsv && group !== 'all') return rowsPage(context, exchange, report);
+  const rows = await allUsageRows(context, report);
+  if (!isCsv) return placeAnswer(exchange, rows, undefined);
+  return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows, group, isSeries) };
+}
 
 async function rowsPage({ storage }: ApiContext, exchange: Exchange, report: UsageReport): Promise<Answer> {
   const limit = readLimit(exchange.query, ROWS_PER_PAGE_MAX, ROWS_PER_PAGE_MAX);

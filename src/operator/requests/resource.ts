@@ -2,9 +2,10 @@ import { CatalogError, invalid } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import { readLimit } from '../../http/operations/paging.ts';
 import { readParameter } from '../../http/operations/query.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ApiOperation, apiOperation } from '../api/operation.ts';
+import { type ApiContext, type ApiOperation, apiOperation } from '../api/operation.ts';
 import { KeyRequest } from '../api/schema.ts';
 import { idIn } from '../doors/api-actions.ts';
 import { keyNoun } from '../keys/noun.ts';
@@ -85,7 +86,7 @@ export const requests = resource({
   },
 });
 
-const listKeyRequests = apiOperation('listKeyRequests', 'GET /keys/{keyId}/requests', {
+const LIST_KEY_REQUESTS = apiOperation('listKeyRequests', 'GET /keys/{keyId}/requests', {
   tag: TAG,
   summary: 'List the recent requests of a key',
   description:
@@ -107,16 +108,18 @@ const listKeyRequests = apiOperation('listKeyRequests', 'GET /keys/{keyId}/reque
     example: [EXAMPLE],
   },
   errors: ['not_found'],
-  async handle(context, exchange) {
-    const text = readParameter(exchange.query, 'status');
-    const status = text === null ? undefined : byStatus.read(text, 'status', 0);
-    const limit = readLimit(exchange.query, REQUESTS_MAX, REQUESTS);
-    const { id: keyId } = await keyNoun.find(context, idIn(exchange));
-    return { status: 200, body: JSON.stringify(context.recent.list({ keyId, status, limit }).map(requestJson)) };
-  },
+  handle: listKeyRequests,
 });
 
-const getRequest = apiOperation('getRequest', 'GET /requests/{requestId}', {
+async function listKeyRequests(context: ApiContext, exchange: Exchange): Promise<Answer> {
+  const text = readParameter(exchange.query, 'status');
+  const status = text === null ? undefined : byStatus.read(text, 'status', 0);
+  const limit = readLimit(exchange.query, REQUESTS_MAX, REQUESTS);
+  const { id: keyId } = await keyNoun.find(context, idIn(exchange));
+  return { status: 200, body: JSON.stringify(context.recent.list({ keyId, status, limit }).map(requestJson)) };
+}
+
+const GET_REQUEST = apiOperation('getRequest', 'GET /requests/{requestId}', {
   tag: TAG,
   summary: 'Get a recent request',
   description:
@@ -131,17 +134,19 @@ const getRequest = apiOperation('getRequest', 'GET /requests/{requestId}', {
   ],
   success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
   errors: ['not_found'],
-  handle({ recent }, exchange) {
-    const found = recent.find(idIn(exchange));
-    if (found) return { status: 200, body: JSON.stringify(requestJson(found)) };
-    throw new CatalogError(
-      'not_found',
-      'This instance keeps no request with this id; look into the logs, or ask the other instances',
-    );
-  },
+  handle: getRequest,
 });
 
-export const requestOperations: readonly ApiOperation[] = [listKeyRequests, getRequest];
+function getRequest({ recent }: ApiContext, exchange: Exchange): Answer {
+  const found = recent.find(idIn(exchange));
+  if (found) return { status: 200, body: JSON.stringify(requestJson(found)) };
+  throw new CatalogError(
+    'not_found',
+    'This instance keeps no request with this id; look into the logs, or ask the other instances',
+  );
+}
+
+export const requestOperations: readonly ApiOperation[] = [LIST_KEY_REQUESTS, GET_REQUEST];
 
 function requestJson(request: RecentRequest) {
   const { at, code = null, minuteRemaining = null, dayRemaining = null, reason = null } = request;

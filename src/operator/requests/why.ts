@@ -5,10 +5,11 @@ import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../cata
 import { quote } from '../../catalog/validate.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { apiOperation } from '../api/operation.ts';
+import { type ApiContext, apiOperation } from '../api/operation.ts';
 import { Why } from '../api/schema.ts';
 import { idIn } from '../doors/api-actions.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
@@ -27,9 +28,9 @@ const KEPT_OF_KEY_MAX = 400;
 const SUBJECT = byText('A request id, or the name, owner, id or prefix of a key');
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
-export const whyRoutes = [onGet('/requests/why', why)];
+export const whyRoutes = [onGet('/requests/why', showWhy)];
 
-async function why(context: ConsoleContext): Promise<View> {
+async function showWhy(context: ConsoleContext): Promise<View> {
   const text = searchText(context.exchange.query, 'q');
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
@@ -87,7 +88,7 @@ function plain(parts: readonly Html[]): string {
 }
 
 /** “Why was this refused?” for programs and the command: a request id, or a key, to the reason. */
-export const whyOperation = apiOperation('why', 'GET /why/{subject}', {
+export const WHY_REFUSED = apiOperation('why', 'GET /why/{subject}', {
   tag: 'requests',
   summary: 'Say why a request was refused',
   description:
@@ -106,28 +107,30 @@ export const whyOperation = apiOperation('why', 'GET /why/{subject}', {
     },
   },
   errors: ['not_found'],
-  async handle(context, exchange) {
-    const text = withoutSecret(SUBJECT.read(idIn(exchange), 'subject', context.now).trim());
-    const request = context.recent.find(text);
-    const [key, other] = request ? [await keyNoun.find(context, request.keyId)] : await keysLike(context, text);
-    if (other) throw invalid(`${quote(text)} may mean several keys; send the id of one`);
-    if (!key || text === '')
-      throw new CatalogError(
-        'not_found',
-        `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
-      );
-    const latest = request ?? latestFailure(context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
-    const end = endOf(key, context.now);
-    const gone = end && `${end.what} at ${utc(end.at)}: every request since then is a 401.`;
-    const { sentence, details } = latest
-      ? answerTo(latest, key)
-      : { sentence: html`No refused or failed request of the key is kept.`, details: [] };
-    const words = [sentence, ...details].map((each) => plain([each]));
-    const [first = '', ...rest] = request || gone === undefined ? words : [gone, ...(latest ? words : [])];
-    const body = { sentence: first, details: rest, requestId: latest?.requestId ?? null, keyId: key.id };
-    return { status: 200, body: JSON.stringify(body) };
-  },
+  handle: why,
 });
+
+async function why(context: ApiContext, exchange: Exchange): Promise<Answer> {
+  const text = withoutSecret(SUBJECT.read(idIn(exchange), 'subject', context.now).trim());
+  const request = context.recent.find(text);
+  const [key, other] = request ? [await keyNoun.find(context, request.keyId)] : await keysLike(context, text);
+  if (other) throw invalid(`${quote(text)} may mean several keys; send the id of one`);
+  if (!key || text === '')
+    throw new CatalogError(
+      'not_found',
+      `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
+    );
+  const latest = request ?? latestFailure(context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
+  const end = endOf(key, context.now);
+  const gone = end && `${end.what} at ${utc(end.at)}: every request since then is a 401.`;
+  const { sentence, details } = latest
+    ? answerTo(latest, key)
+    : { sentence: html`No refused or failed request of the key is kept.`, details: [] };
+  const words = [sentence, ...details].map((each) => plain([each]));
+  const [first = '', ...rest] = request || gone === undefined ? words : [gone, ...(latest ? words : [])];
+  const body = { sentence: first, details: rest, requestId: latest?.requestId ?? null, keyId: key.id };
+  return { status: 200, body: JSON.stringify(body) };
+}
 
 /** The latest refusal, else the latest error. */
 function latestFailure(all: readonly RecentRequest[]): RecentRequest | undefined {
