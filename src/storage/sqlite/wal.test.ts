@@ -142,6 +142,15 @@ test('pages that are neither in the file nor in the log are damage, and those of
   assert.equal(findDamage(file), undefined, 'an empty file is a new database');
 });
 
+test('a page that only a torn transaction has is missing', () => {
+  using folder = temporaryFolder();
+  const { file, log } = writtenLog(folder.path, [...inserts(1), 'INSERT INTO b VALUES (zeroblob(20000))']);
+  truncateSync(file, 2 * 4_096);
+  assert.equal(findDamage(file), undefined, 'the log has the third page');
+  truncateSync(`${file}-wal`, log.length - FRAME_BYTES);
+  assert.equal(findDamage(file), `it has ${2 * 4_096} bytes, and should have ${3 * 4_096}`);
+});
+
 test('checksums are added in the byte order that the header names', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);

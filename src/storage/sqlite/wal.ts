@@ -156,6 +156,8 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
   let [commits, intactBytes, pageCount] = [0, HEADER_BYTES, 0];
   let sum = header;
   let at = HEADER_BYTES;
+  /** The pages of a transaction that has no end yet. */
+  const written: number[] = [];
   let isSaltDamaged = false;
   for (; at + frameBytes <= log.length; at += frameBytes) {
     const next = sumOf(at, sum);
@@ -164,8 +166,9 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
     isSaltDamaged = isContinued && !hasSalt(at);
     if (!isContinued || isSaltDamaged) break;
     sum = next;
-    pages.add(log.readUInt32BE(at));
+    written.push(log.readUInt32BE(at));
     if (!isCommit(log, at)) continue;
+    for (const page of written.splice(0)) pages.add(page);
     commits += 1;
     intactBytes = at + frameBytes;
     pageCount = log.readUInt32BE(at + 4);
