@@ -26,6 +26,16 @@ test('a database is claimed by one at a time, until that one is done', async () 
   assert.ok(!isLocked);
 });
 
+test('a lock that a power cut left without its bytes keeps no service from starting', async () => {
+  using place = await databasePlace();
+  const { file } = place;
+  for (const left of ['\0'.repeat(512), `${'\0'.repeat(512)}http://127.0.0.1:8081\nsecret\n`]) {
+    writeFileSync(`${file}.lock`, left);
+    using _claim = claimFile(file);
+    assert.deepEqual([isClaimed(file), statSync(`${file}.lock`).size], [true, 512]);
+  }
+});
+
 test('a folder or a lock that cannot be used is named', async () => {
   using place = await databasePlace();
   const { file } = place;
@@ -36,5 +46,6 @@ test('a folder or a lock that cannot be used is named', async () => {
   );
   writeFileSync(`${file}.lock`, 'no database, but long enough to be read as the header of one'.repeat(100));
   assert.throws(() => isClaimed(file), says(/^Cannot read .*x\.db\.lock: file is not a database$/));
+  assert.throws(() => claimFile(file), says(/^Cannot use the folder of .*: file is not a database, or /));
   assert.equal(isAtRest(file), false);
 });

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { failureOf, findFileMount, findReadOnlyMount } from './failure.ts';
+import { failureOf, findFileMount, findReadOnlyMount, isDamage } from './failure.ts';
 import { createPrivately, IN_MEMORY } from './files.ts';
 
 /** The bytes of a lock that are a database; what a service notes for commands stands behind them. */
@@ -23,7 +23,7 @@ export function claimFile(file: string): Disposable {
   try {
     createPrivately(lock);
     const claim = new DatabaseSync(lock, { timeout: CLAIM_WAIT_MS });
-    makeRoomForNote(claim);
+    makeRoomForNote(claim, lock);
     claim.exec('BEGIN EXCLUSIVE');
     return { [Symbol.dispose]: () => claim.close() };
   } catch (error) {
@@ -37,7 +37,7 @@ export function claimFile(file: string): Disposable {
 }
 
 /** Makes the lock a database of one page: SQLite does not read what stands behind it. A full disk is no obstacle. */
-function makeRoomForNote(claim: DatabaseSync): void {
+function makeRoomForNote(claim: DatabaseSync, lock: string): void {
   try {
     if (claim.prepare('PRAGMA user_version').get()?.user_version === 1) return;
     claim.exec(
@@ -45,7 +45,16 @@ function makeRoomForNote(claim: DatabaseSync): void {
     );
   } catch (error) {
     if (isBusy(error)) throw error;
+    if (!isDamage(error) || !isTorn(lock)) return;
+    truncateSync(lock);
+    makeRoomForNote(claim, lock);
   }
+}
+
+/** True if a power cut left the page of a lock without its bytes, which are not synced. */
+function isTorn(lock: string): boolean {
+  const page = readFileSync(lock).subarray(0, LOCK_BYTES);
+  return page.length > 0 && page.every((byte) => byte === 0);
 }
 
 /** True if a service holds the claim of a database file. Throws `DatabaseNotOpened`. */
