@@ -7,7 +7,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openRaw } from '../../test/kit/edge/raw.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
@@ -456,38 +456,53 @@ test('a request that comes within the millisecond after a refusal is early', asy
   assert.equal(verdicts(report), 'waits broken');
 });
 
-test('an https upstream is verified, by a certificate of its own where one is given', {
-  skip: missingPrograms('openssl'),
-}, async () => {
-  using folder = temporaryFolder();
-  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder.path, name));
-  const args =
-    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1';
-  execFileSync('openssl', [...args.split(' '), '-keyout', key ?? '', '-out', cert ?? ''], { stdio: 'ignore' });
-  const [privateKey, ca] = [key, cert].map((file) => readFileSync(file ?? '', 'utf8'));
-  const server = createHttpsServer({ key: privateKey, cert: ca }, (_, response) => json(response, { secure: true }));
-  await using upstream = await standing(server, 'https');
-  const get = async (url: string) => (await fetch(url)).status;
-  const refused = await played({ upstream: upstream.url, script: 'ok' }, async (url) =>
-    assert.equal(await get(url), 502),
-  );
-  assert.match(refused.failure ?? '', /did not answer one request \(DEPTH_ZERO_SELF_SIGNED_CERT\); --ca FILE/);
-  const passed = await played({ upstream: upstream.url, script: 'ok', ca }, async (url) =>
-    assert.equal(await get(url), 200),
-  );
-  assert.equal(passed.failure, undefined);
-  const words = [
-    '--upstream',
-    upstream.url,
-    '--ca',
-    cert ?? '',
-    '--',
-    process.execPath,
-    '-e',
-    'fetch(process.env.REFEREE_URL)',
-  ];
-  const { code, stderr } = await run(['client', 'ok', ...words]);
-  assert.equal(code, 0, stderr);
+describe('over TLS', { skip: missingPrograms('openssl') }, () => {
+  const folder = temporaryFolder();
+  const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')];
+  before(() => {
+    const args =
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1';
+    execFileSync('openssl', [...args.split(' '), '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  });
+  after(() => folder[Symbol.dispose]());
+  const fetching = (url: string) => ['--', process.execPath, '-e', `fetch(${url})`];
+
+  test('an upstream is verified, by a certificate of its own where one is given', async () => {
+    const [privateKey, ca] = [key, cert].map((file) => readFileSync(file, 'utf8'));
+    const server = createHttpsServer({ key: privateKey, cert: ca }, (_, response) => json(response, { secure: true }));
+    await using upstream = await standing(server, 'https');
+    const get = async (url: string) => (await fetch(url)).status;
+    const refused = await played({ upstream: upstream.url, script: 'ok' }, async (url) =>
+      assert.equal(await get(url), 502),
+    );
+    assert.match(refused.failure ?? '', /did not answer one request \(DEPTH_ZERO_SELF_SIGNED_CERT\); --ca FILE/);
+    const passed = await played({ upstream: upstream.url, script: 'ok', ca }, async (url) =>
+      assert.equal(await get(url), 200),
+    );
+    assert.equal(passed.failure, undefined);
+    const words = ['--upstream', upstream.url, '--ca', cert, ...fetching('process.env.REFEREE_URL')];
+    const { code, stderr } = await run(['client', 'ok', ...words]);
+    assert.equal(code, 0, stderr);
+  });
+
+  test('a client that insists on it is spoken to by the certificate of --cert', async () => {
+    await using upstream = await upstreamOf((_, response) => json(response, {}));
+    const secure = ['--upstream', upstream.url, '--cert', cert, '--cert-key', key];
+    const { code, stdout, stderr } = await run(
+      ['client', 'ok', ...secure, '--json', ...fetching("new URL(process.env.REFEREE_URL.replace(/^http:/, 'none:'))")],
+      { env: { PATH: process.env.PATH ?? '', NODE_EXTRA_CA_CERTS: cert } },
+    );
+    assert.equal(code, 0, stdout + stderr);
+    assert.equal(JSON.parse(stdout).calls[0].kind, 'GET /');
+    for (const [given, said] of [
+      [cert, /^referee: --cert and --cert-key: .*cert\.pem are no certificate in PEM and its key; [^\n]*\n$/],
+      [join(folder.path, 'none.pem'), /^referee: --cert-key .*none\.pem[^\n]*\n$/],
+    ] as const) {
+      const wrong = await run(['client', 'ok', ...secure.slice(0, -1), given, ...fetching('1')]);
+      assert.equal(wrong.code, 2);
+      assert.match(wrong.stderr, said);
+    }
+  });
 });
 
 test('an upstream outside private networks, and an address that is none, are refused', async () => {

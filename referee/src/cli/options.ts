@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { Command } from 'commander';
 import { readExpected } from '../client/expected.ts';
 import type { Asked } from '../client/report.ts';
@@ -96,10 +97,7 @@ export function proxyOf(flags: ProxyFlags): Omit<ProxyOptions, 'script' | 'upstr
     seed,
     ...(idempotency && { idempotency }),
     ...(scope && { scope }),
-    tls:
-      cert === undefined || certKey === undefined
-        ? undefined
-        : { cert: readOptionFile('--cert', cert), key: readOptionFile('--cert-key', certKey) },
+    tls: cert === undefined || certKey === undefined ? undefined : readPair(cert, certKey),
   };
 }
 
@@ -134,6 +132,17 @@ function rulesOf(option: string, names: readonly string[]): RuleName[] {
     if (!rule) throw new Mistake(`${option} is "${name}"; the rules are ${RULE_NAMES.join(', ')}`);
     return rule;
   });
+}
+
+function readPair(certFile: string, keyFile: string): { cert: Buffer; key: Buffer } {
+  const pair = { cert: readOptionFile('--cert', certFile), key: readOptionFile('--cert-key', keyFile) };
+  try {
+    createSecureContext(pair);
+  } catch {
+    const what = `${certFile} and ${keyFile} are no certificate in PEM and its key`;
+    throw new Mistake(`--cert and --cert-key: ${what}; a key with a passphrase cannot be read`);
+  }
+  return pair;
 }
 
 function readCertificates(file: string | undefined): string | undefined {
