@@ -103,6 +103,8 @@ for (const [what, script, url] of [
 test('an API that ends before it is ready is a mistake, with what it wrote', async () => {
   const started = startApi('echo no database; exit 1', { ...usual, upstream: undefined });
   await assert.rejects(started, new Mistake('The command of --start ended before it was ready:\nno database'));
+  const silent = startApi('exit 1', { ...usual, upstream: undefined });
+  await assert.rejects(silent, new Mistake('The command of --start ended before it was ready, and wrote nothing'));
 });
 
 function isAlive(pid: number): boolean {

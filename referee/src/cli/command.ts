@@ -76,7 +76,9 @@ async function ready(group: Group, { upstream, stop }: Pick<StartOptions, 'upstr
   const how = group.hasEnded()
     ? 'ended before it was ready'
     : 'named no address of this machine that accepts connections';
-  throw new Mistake(stop.aborted ? 'Interrupted' : `The command of --start ${how}:\n${group.tail().trimEnd()}`);
+  const wrote = group.tail().trimEnd();
+  const what = wrote === '' ? `${how}, and wrote nothing` : `${how}:\n${wrote}`;
+  throw new Mistake(stop.aborted ? 'Interrupted' : `The command of --start ${what}`);
 }
 
 async function accepts(url: string): Promise<boolean> {
