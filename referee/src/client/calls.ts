@@ -16,7 +16,7 @@ export interface Request extends Note {
   readonly number: number;
   /** True if the answer ended its call: it reached the client, and is neither 429 nor 5xx. */
   readonly isFinal: boolean;
-  /** True if the client could not know the outcome, or was answered with a failure of the service. */
+  /** True if the client could not know the outcome, or was answered with a failure that leaves it open. */
   readonly isUnknown: boolean;
   /** True if it asked the client to wait; a refusal that did not reach it asked for nothing. */
   readonly isWaitAsked: boolean;
@@ -39,14 +39,16 @@ export interface Chain {
 /** The requests that came, in the order in which they began. */
 export function requestsOf(notes: readonly Note[]): Request[] {
   const requests = notes.map((note, index): Request => {
-    const { status, isDelivered, retryAfter } = note;
+    const { status, isDelivered, retryAfter, step } = note;
     const isKnown = isDelivered && status !== null && status < 500;
+    // Its body says so to a client that knows the codes of its API; one that does not meets `unknown` too.
+    const isUndone = isDelivered && (step?.startsWith('unavailable') ?? false);
     const isFinal = isKnown && status !== 429 && retryAfter === null;
     return {
       ...note,
       number: index + 1,
       isFinal,
-      isUnknown: !isKnown,
+      isUnknown: !isKnown && !isUndone,
       isWaitAsked: isDelivered && retryAfter !== null,
     };
   });

@@ -203,7 +203,12 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ],
   [
     'a POST repeated without a key',
-    'waits kept, retries-safely broken',
+    'retries-safely broken',
+    pair({ ...post, ...failed, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
+  ],
+  [
+    'a POST repeated without a key, after an answer that nothing was done',
+    'waits kept',
     pair({ ...post, ...busy, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
   ],
   ['a key with another body', 'retries-safely broken', pair({ ...post, ...failed }, 500, { ...created, body: 'cat' })],

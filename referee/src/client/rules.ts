@@ -169,7 +169,7 @@ class Judging {
     const isLenient = this.#isConcurrent && this.#customs.scope === undefined;
     const asked = this.#requests.some(({ isWaitAsked }) => isWaitAsked);
     const remark =
-      'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
+      'Requests overlapped, or took turns on several connections, so waits was judged by the tries of each call; --scope key judges all requests';
     return {
       tested: this.#tested,
       findings: this.#findings,
