@@ -25,8 +25,9 @@ test('our own client keeps every rule for every kind of request, under all plays
       await catalog.categories.list();
       const { id: petId } = await catalog.pets.create({ name: 'Rex', categoryId });
       const { headers } = await catalog.pets.get(petId).withResponse();
-      // A PATCH has no key: with If-Match a second try fails where the first one was carried out.
+      // A PATCH has no key: with If-Match a second try fails if the first was carried out; without, there is none.
       await catalog.pets.update(petId, { status: 'pending' }, { ifMatch: headers.get('etag') ?? undefined });
+      await catalog.inventory.update(petId, { quantity: 5 });
     },
     { upstream: service.url, isWhole: true },
   );
@@ -34,9 +35,10 @@ test('our own client keeps every rule for every kind of request, under all plays
   assert.ok(report.calls.length >= 5, JSON.stringify(report.calls));
   const untested = report.rules.filter(({ verdict }) => verdict === 'not tested');
   assert.deepEqual(untested, []);
+  const given = report.rules.filter(({ rule, verdict }) => rule === 'recovers' && verdict !== 'kept');
   assert.deepEqual(
-    report.rules.filter(({ rule, verdict }) => rule === 'recovers' && verdict !== 'kept'),
-    [],
+    given.map(({ kind }) => kind),
+    ['PATCH /v1/inventory/{}'],
   );
 });
 

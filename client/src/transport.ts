@@ -151,7 +151,8 @@ export class Transport {
           failure = error;
         }
         isUnknown ||= mayBeDone(failure);
-        const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt, jitter);
+        const isLast = attempt > maxRetries || (isUnknown && mayUndo(prepared.init));
+        const waitMs = isLast ? undefined : waitMsAfter(failure, attempt, jitter);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
         const { onRetry } = this.#options;
         const event = { operation, attempt, waitMs, error: failure };
@@ -397,6 +398,11 @@ function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: number):
 /** True if the service may have done what a failed attempt asked for. */
 function mayBeDone({ status = 500, code }: PetCatalogError): boolean {
   return status >= 500 && code !== 'unavailable';
+}
+
+/** True if a repetition could undo what another caller changed: a stock set again forgets the orders between. */
+function mayUndo({ method, headers }: Prepared['init']): boolean {
+  return method === 'PATCH' && !new Headers(headers).has('If-Match');
 }
 
 /** 128 random bits. Browsers lack `crypto.randomUUID` on pages loaded over plain HTTP. */
