@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import sql from 'sql-template-tag';
 import { untilTrue } from '../../../test/kit/clock.ts';
-import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
+import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
 import { openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
 
@@ -89,6 +90,22 @@ test('damage that a statement meets stops every write of a service, and ends a c
     for (const assertion of ['assertWritable', 'assertInPlace'] as const)
       assert.throws(() => connection[assertion](), { constructor: WritesSuspended, message });
   }
+});
+
+test('damage that a read beside an import meets stops every write of a service', async (t) => {
+  using place = openPlace({ isService: true });
+  const { file, connection } = place;
+  const db = new SqliteDatabase(connection, { file, isWritable: true });
+  await db.transaction(async () => {
+    db.startLarge();
+    failNext(t, 'SELECT x FROM t', { errcode: CORRUPT });
+    await assert.rejects(async () => db.reader?.all(sql`SELECT x FROM t`), WritesSuspended);
+  });
+  assert.throws(() => connection.assertInPlace(), WritesSuspended);
+  await assert.rejects(
+    db.transaction(async () => {}),
+    WritesSuspended,
+  );
 });
 
 test('without its file, log or lock nothing is committed, until it is back', () => {

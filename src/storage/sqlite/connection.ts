@@ -42,6 +42,8 @@ interface ConnectionOptions {
   /** True for a service, which holds the lock beside the file. */
   readonly isService?: boolean;
   readonly isWritable?: boolean;
+  /** The connection that writes to the file, which has to hear of what this one meets. */
+  readonly writer?: SqliteConnection;
 }
 
 /**
@@ -54,12 +56,15 @@ export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #isService: boolean;
   readonly #place: Place | undefined;
+  readonly #writer: SqliteConnection;
   readonly #statements = new Map<string, PreparedStatement>();
   readonly #failure = Promise.withResolvers<LogNotSynced>();
   /** Why nothing is written any more. */
   #suspended: string | undefined;
 
-  constructor(file: string, database: DatabaseSync, { isWritable = true, isService = false }: ConnectionOptions = {}) {
+  constructor(file: string, database: DatabaseSync, options: ConnectionOptions = {}) {
+    const { isWritable = true, isService = false, writer = this } = options;
+    this.#writer = writer;
     this.#file = file;
     this.#database = database;
     this.#isService = isService;
@@ -157,8 +162,8 @@ export class SqliteConnection {
   }
 
   #failed(error: unknown): unknown {
-    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.failSync(error);
-    return isDamage(error) ? this.suspend((error as Error).message) : error;
+    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.#writer.failSync(error);
+    return isDamage(error) ? this.#writer.suspend((error as Error).message) : error;
   }
 }
 
@@ -226,7 +231,8 @@ export class SqliteDatabase implements Database {
   startLarge(): void {
     if (this.#file === IN_MEMORY) return;
     if (!this.#second) {
-      this.#second = new SqliteConnection(this.#file, openChecked(this.#file), { isWritable: false });
+      const options = { isWritable: false, writer: this.#connection };
+      this.#second = new SqliteConnection(this.#file, openChecked(this.#file), options);
       this.#second.waitNoMore();
     }
     this.reader = statementsOn(this.#second);
