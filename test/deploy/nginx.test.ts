@@ -152,7 +152,7 @@ suite('the nginx of deploy/nginx', { skip }, () => {
   });
 });
 
-test('what may have been executed is not asked of the next instance', () => {
+test('a POST or PATCH that may have been executed is not asked of the next instance', () => {
   const site = readFileSync(new URL('../../deploy/nginx/pet-catalog.conf', import.meta.url), 'utf8');
   assert.deepEqual(site.match(/^ *proxy_next_upstream .*$/gm), ['        proxy_next_upstream error timeout;']);
 });
