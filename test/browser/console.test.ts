@@ -73,3 +73,16 @@ test('a secret that is pasted into a search is in no address', needsBrowser, asy
     [],
   );
 });
+
+test('from right to left nothing is wider than the screen', needsBrowser, async () => {
+  await using service = await testService();
+  await service.issue();
+  await using browsing = await browseSignedIn(browser(), service);
+  const { page } = browsing;
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 780 });
+    await page.goto(`${service.operatorUrl}/console/keys`);
+    await page.evaluate("document.documentElement.dir = 'rtl'");
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+  }
+});
