@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { withoutSecret } from '../catalog/api-key.ts';
 import { issueToken } from '../catalog/operator/access.ts';
 import { ACTIONS } from '../operator/actions.ts';
+import { API_BASE } from '../operator/api/operation.ts';
 import { audit } from '../operator/audit.ts';
-import { addAction, addList, listed, withFilters } from '../operator/doors/command.ts';
+import { addAction, addList, listed, selectedBy, withFilters } from '../operator/doors/command.ts';
 import { updateKey } from '../operator/keys/actions.ts';
 import { keyNoun } from '../operator/keys/noun.ts';
 import { keys } from '../operator/keys/resources.ts';
@@ -37,16 +38,24 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
 }
 
 const TOKEN_SECONDS = 60;
+const ROWS_PER_PAGE = 100;
 
 /** Adds `requests` and `why`, which ask the running service. */
 export function addRequestsCommands(program: Command, invocation: Invocation): void {
   const add = commandsOf(program, invocation, { settings: ['DATABASE_URL'], json: true });
   const list = add('requests [id]', requests.command?.about ?? '', 'change', async (context, id) => {
-    const { json, told } = await ask(
-      context,
-      id ? `/requests/${encodeURIComponent(id)}` : `/requests?${queryOf(context)}`,
-    );
-    return { ...listed(requests, [json].flat() as object[], context.now), json, told };
+    const { limit } = selectedBy(requests, context);
+    const { answer, told } = await askService(context, async (get): Promise<object[]> => {
+      if (id) return [(await get(`${API_BASE}/requests/${encodeURIComponent(id)}`)).json as object];
+      const rows: object[] = [];
+      for (let next: string | undefined = `${API_BASE}/requests?${queryOf(context)}`; next && rows.length < limit; ) {
+        const page = await get(next);
+        rows.push(...(page.json as object[]));
+        next = page.next;
+      }
+      return rows.slice(0, limit);
+    });
+    return { ...listed(requests, answer, context.now), json: id ? answer[0] : answer, told };
   });
   withFilters(list, requests);
   add(
@@ -54,24 +63,28 @@ export function addRequestsCommands(program: Command, invocation: Invocation): v
     'Say why a request, or the latest of a key, was refused',
     'change',
     async (context, text = '') => {
-      const { json, told } = await ask(context, `/why/${encodeURIComponent(withoutSecret(text))}`);
-      const { sentence, details } = json as { sentence: string; details: string[] };
-      return { json, text: [sentence, ...details].join('\n'), told };
+      const path = `${API_BASE}/why/${encodeURIComponent(withoutSecret(text))}`;
+      const { answer, told } = await askService(context, (get) => get(path));
+      const { sentence, details } = answer.json as { sentence: string; details: string[] };
+      return { json: answer.json, text: [sentence, ...details].join('\n'), told };
     },
   );
 }
 
-/** The options that are given, as the parameters of the operator API. */
+/** The options that are given, as the parameters of the operator API, in the largest pages. */
 function queryOf({ options }: CommandContext): URLSearchParams {
   const { json: _, as: __, databaseUrl: ___, ...given } = options;
-  return new URLSearchParams(Object.entries(given) as [string, string][]);
+  return new URLSearchParams(Object.entries({ ...given, limit: `${ROWS_PER_PAGE}` }) as [string, string][]);
 }
 
+/** Reads from the operator API of a service, and the path of the next page. */
+type Get = (path: string) => Promise<{ json: unknown; next: string | undefined }>;
+
 /** Asks the service of this machine, with a token that the database takes for a minute. Throws `UsageError`. */
-async function ask(
+async function askService<T>(
   { storage, config, now, by }: CommandContext,
-  path: string,
-): Promise<{ json: unknown; told: string }> {
+  ask: (get: Get) => Promise<T>,
+): Promise<{ answer: T; told: string }> {
   const { url } = findOperator(config.database);
   const none =
     'No service runs here that could be asked; its log has a line with the request id for a 5xx, and for every request where ACCESS_LOG is all';
@@ -80,14 +93,18 @@ async function ask(
     { storage, now, by },
     { name: by.actor, role: 'viewer', expiresAt: now + TOKEN_SECONDS },
   );
-  try {
-    const headers = { authorization: `Bearer ${secret}`, connection: 'close' };
-    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => {
+  const headers = { authorization: `Bearer ${secret}`, connection: 'close' };
+  const get: Get = async (path) => {
+    const answer = await fetch(`${url}${path}`, { headers }).catch(() => {
       throw new UsageError(none, 1);
     });
     const json = await answer.json();
     if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
-    return { json, told: `Asked the instance at ${url}` };
+    const [, next] = /^<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
+    return { json, next };
+  };
+  try {
+    return { answer: await ask(get), told: `Asked the instance at ${url}` };
   } finally {
     await storage.tokens.remove(token.id);
   }

@@ -68,4 +68,12 @@ test('the recent requests and the reason of a refusal are asked of the running s
   await service.storage.keys.pause(key.id, now, { actor: 'x', via: 'cli' });
   const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
   assert.equal(sentence, 'Paused at 2026-01-01T12:00:00Z: every request since then is a 401.');
+
+  const { secret: other } = await service.issue({ name: 'till', owner: 'cus_2', plan: 'business' });
+  for (let call = 0; call < 102; call += 1) await service.call(other, '/categories');
+  const many = async (...args: string[]) =>
+    JSON.parse((await command('requests', '--owner', 'cus_2', '--json', ...args)).stdout).length;
+  assert.deepEqual([await many(), await many('--limit', '101'), await many('--limit', '1')], [102, 101, 1]);
+  const wrong = await command('requests', '--since', 'tomorrow');
+  assert.deepEqual([wrong.code, wrong.stderr.slice(0, 34)], [2, 'pet-catalog: --since is "tomorrow"']);
 });

@@ -116,7 +116,7 @@ export async function windows({ storage, now }: ConsoleContext, { id, limits }: 
   return html`<div id="spent" data-live><dl class="tiles">
 ${window('minute', 'Used this minute', minuteUsed, limits.minute)}
 ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
-</dl>${until === undefined ? '' : html`<p class="soft">Its limit is used up: requests are refused until ${moment(until)}.</p>`}</div>`;
+</dl>${until === undefined ? '' : html`<p class="soft">Its limit is used up: requests are refused until ${secondOf(until)}.</p>`}</div>`;
 }
 
 /** The latest bans of a key. */
