@@ -147,6 +147,24 @@ test('what a lower plan refuses is asked of Redis', async () => {
   }
 });
 
+test('the greatest count is saved, whichever answer is read last', async () => {
+  const at = await bench().start();
+  const { key, limiter, saved, time, played } = at;
+  await limiter.charge(key);
+  played.wayMs = 5;
+  const first = limiter.charge(key);
+  await time.pass(4);
+  played.wayMs = 30;
+  await time.pass(2);
+  // The first was counted, and is told in 30 ms.
+  played.wayMs = 1;
+  const second = limiter.charge(key);
+  await time.pass(40);
+  assert.deepEqual([(await first).remaining, (await second).remaining], [LIMITS.minute - 2, LIMITS.minute - 3]);
+  await limiter.save();
+  assert.deepEqual(saved, [[countsOf(key, 3)]]);
+});
+
 test('a refusal is nothing to save, and what changes during a save is saved by the next', async () => {
   const at = await bench().start();
   const { key, limiter, saved, played } = at;

@@ -142,7 +142,11 @@ export class RedisLimiter implements WindowLimiter {
       return { ...decision, refusals: refused.refusals };
     }
     const { minuteEnds, minuteUsed, day, dayUsed } = state;
-    this.#unsaved.set(key.id, { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed });
+    const counts = { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed };
+    const known = this.#unsaved.get(key.id);
+    // What was counted first may be told last, since the first request of a key on a server takes longer.
+    const isOvertaken = known?.day === day && known.dayUsed > dayUsed;
+    this.#unsaved.set(key.id, isOvertaken ? { ...counts, ...merged(known, counts) } : counts);
     if (now.steady < state.refusalsEnd) this.#refused.set(key.id, { limits: key.limits, state });
     else this.#refused.delete(key.id);
     return decision;
