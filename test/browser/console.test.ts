@@ -86,3 +86,18 @@ test('from right to left nothing is wider than the screen', needsBrowser, async 
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
   }
 });
+
+test('the limits of a plan are whole on a phone', needsBrowser, async () => {
+  await using service = await testService();
+  await using browsing = await browseSignedIn(browser(), service);
+  const { page } = browsing;
+  await page.setViewportSize({ width: 390, height: 780 });
+  await page.goto(`${service.operatorUrl}/console/keys/new`);
+  const [needed, has] = (await page.evaluate(`(() => {
+    const plan = document.querySelector('#plan');
+    const { width } = plan.getBoundingClientRect();
+    plan.style.width = 'max-content';
+    return [plan.getBoundingClientRect().width, width];
+  })()`)) as [number, number];
+  assert.ok(needed <= has, `${needed} of ${has}`);
+});

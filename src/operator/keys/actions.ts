@@ -368,5 +368,5 @@ function read({ limits, expiresAt, ...others }: KeyInput): KeyChanges {
 
 function limitsOf(plan: PlanName): string {
   if (plan === 'enterprise') return 'custom limits';
-  return `${count(PLANS[plan].minute)} a minute, ${count(PLANS[plan].day)} a day`;
+  return `${count(PLANS[plan].minute)}/min, ${count(PLANS[plan].day)}/day`;
 }
