@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CsvError, type Options as CsvOptions, Parser } from 'csv-parse';
 import { stringify } from 'csv-stringify/sync';
 import { Category, NewCategory, newCategory } from './category.ts';
 import { CatalogError, invalid } from './error.ts';
@@ -20,6 +21,8 @@ const DEPTH_MAX = 64;
 const COLUMNS_MAX = 1_000;
 /** Read before yielding to the event loop: a millisecond or two. By bytes, so that no clock decides how often. */
 const SLICE_BYTES = 64 * 1024;
+/** Csv-parse takes as long for these, up to 10 ms. */
+const CSV_SLICE_BYTES = 4 * 1024;
 /** Spreadsheets write it at the start of a file in UTF-8. */
 const BYTE_ORDER_MARK = Buffer.from('\u{FEFF}');
 const REST_UNREAD = 'the rest of the file was not read';
@@ -78,7 +81,7 @@ export async function readCategories(file: Uint8Array, format: FileFormat): Prom
   const mistakes: FileMistake[] = [];
   const cursor = { at: isMarked ? BYTE_ORDER_MARK.length : 0, line: 1 };
   let sliceEnd = SLICE_BYTES;
-  for (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
+  for await (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
     if (cursor.at >= sliceEnd) {
       await nextTurn();
       sliceEnd = cursor.at + SLICE_BYTES;
@@ -192,97 +195,116 @@ function* lineRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
   }
 }
 
-/** Reads rows as RFC 4180 has them. After a broken one it goes on with the next line. */
-function* csvRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
-  let header: string[] | undefined;
-  for (;;) {
-    yield* skipEmptyLines(bytes, cursor);
-    if (cursor.at >= bytes.length) return;
-    const { line } = cursor;
-    const row = csvRow(bytes, cursor);
-    if ('message' in row) {
-      skipLine(bytes, cursor);
-      yield row;
-      if (!header) return;
-    } else if (!header) {
-      header = row.map(({ text }) => text);
-      if (!header.includes('name'))
-        return yield { line, message: 'The header has no column `name`; write `name,description`' };
-      const odd = header.includes('description') ? undefined : header.find((name) => nearest(name, ['description']));
-      if (odd !== undefined)
-        return yield { line, message: `The header has the column ${quote(odd)}; did you mean description?` };
-    } else if (row.length !== header.length) {
-      yield { line, message: `The row has another number of cells (${row.length}) than the header (${header.length})` };
-    } else yield { line, value: Object.fromEntries(row.map((cell, index) => [header?.[index], cellValue(cell)])) };
-  }
-}
-
-interface Cell {
-  readonly text: string;
-  readonly isQuoted: boolean;
-}
-
-/** A cell that is empty without quotes is missing. */
-function cellValue({ text, isQuoted }: Cell): string | undefined {
-  return text === '' && !isQuoted ? undefined : fromText(text);
-}
-
-/** Reads the cells up to the end of the line, or what is wrong there: then the cursor is in the line of that. */
-function csvRow(bytes: Buffer, cursor: Cursor): Cell[] | FileMistake {
-  const { at: start, line } = cursor;
-  const cells: Cell[] = [];
-  for (;;) {
-    const found = bytes[cursor.at] === BYTE.quote ? quotedCell(bytes, cursor) : plainCell(bytes, cursor);
-    if (typeof found === 'string') return { line: cursor.line, message: found };
-    cells.push(found);
-    if (cells.length > COLUMNS_MAX) return { line, message: `The row has more than ${COLUMNS_MAX} columns` };
-    if (cursor.at - start > RECORD_BYTES_MAX)
-      return { line, message: `The row is longer than ${RECORD_BYTES_MAX} bytes` };
-    if (bytes[cursor.at] !== BYTE.comma) return cells;
-    cursor.at += 1;
-  }
-}
-
-function plainCell(bytes: Buffer, cursor: Cursor): Cell | string {
-  const start = cursor.at;
-  for (; cursor.at < bytes.length && cursor.at - start <= RECORD_BYTES_MAX; cursor.at += 1) {
-    const byte = bytes[cursor.at];
-    if (byte === BYTE.quote) return 'A cell holds a quote; put the cell into quotes, and write that quote twice';
-    if (byte === BYTE.comma || byte === BYTE.lineFeed || byte === BYTE.carriageReturn) break;
-  }
-  return { text: bytes.toString('utf8', start, cursor.at), isQuoted: false };
-}
-
-function quotedCell(bytes: Buffer, cursor: Cursor): Cell | string {
-  const { at: start, line } = cursor;
-  for (cursor.at += 1; cursor.at < bytes.length && cursor.at - start <= RECORD_BYTES_MAX; cursor.at += 1) {
-    const byte = bytes[cursor.at];
-    if (byte === BYTE.lineFeed) cursor.line += 1;
-    if (byte !== BYTE.quote) continue;
-    cursor.at += 1;
-    const next = bytes[cursor.at] ?? BYTE.lineFeed;
-    if (next === BYTE.quote) continue;
-    if (next === BYTE.comma || next === BYTE.lineFeed || next === BYTE.carriageReturn) {
-      return { text: bytes.toString('utf8', start + 1, cursor.at - 1).replaceAll('""', '"'), isQuoted: true };
+/** Reads rows as RFC 4180 has them, up to the first broken quote: the next row has no known beginning. */
+async function* csvRecords(bytes: Buffer, cursor: Cursor): AsyncGenerator<Found> {
+  let header: readonly string[] | undefined;
+  for await (const row of csvRows(bytes, cursor)) {
+    if ('message' in row) yield row;
+    else if (!header) {
+      header = row.cells.map((column) => column ?? '');
+      const message = wrongHeader(header);
+      if (message !== undefined) return yield { line: row.line, message };
+    } else if (row.cells.length === header.length) {
+      const { line, cells } = row;
+      yield { line, value: Object.fromEntries(header.map((column, index) => [column, asWritten(cells[index])])) };
+    } else {
+      const message = `The row has another number of cells (${row.cells.length}) than the header (${header.length})`;
+      yield { line: row.line, message };
     }
-    return 'Text follows the quote that ends a cell; write a quote within a cell twice';
   }
-  Object.assign(cursor, { at: start, line });
-  return `A quote is not closed within ${RECORD_BYTES_MAX} bytes; close it, or write a quote within a cell twice`;
 }
 
-function skipLine(bytes: Buffer, cursor: Cursor): void {
-  const ends = [BYTE.lineFeed, BYTE.carriageReturn].map((byte) => bytes.indexOf(byte, cursor.at));
-  cursor.at = Math.min(...ends.map((end) => (end === -1 ? bytes.length : end)));
+interface CsvRow {
+  readonly line: number;
+  readonly cells: readonly (string | undefined)[];
 }
 
-function* skipEmptyLines(bytes: Buffer, cursor: Cursor): Generator<undefined> {
-  for (;;) {
+/** Every row but empty lines, in slices between which the event loop turns. */
+async function* csvRows(bytes: Buffer, cursor: Cursor): AsyncGenerator<CsvRow | FileMistake> {
+  const start = cursor.at;
+  const rows: CsvRow[] = [];
+  const on_record: CsvOptions['on_record'] = (cells: CsvRow['cells'], { bytes: length }) => {
+    const { line } = cursor;
+    moveTo(bytes, cursor, start + length);
+    if (cells.length > 1 || cells[0] !== undefined) rows.push({ line, cells });
+    // The stream, which drops what waits in it when it fails, gets nothing.
+    return null;
+  };
+  const parser = new Parser({ ...CSV_OPTIONS, on_record });
+  const { promise: ended, resolve } = Promise.withResolvers<Error | undefined>();
+  parser
+    .on('error', resolve)
+    .on('end', () => resolve(undefined))
+    .resume();
+  for (let at = start; at < bytes.length && !parser.errored; at += CSV_SLICE_BYTES) {
+    parser.write(bytes.subarray(at, at + CSV_SLICE_BYTES));
+    yield* rows.splice(0);
+    await nextTurn();
+  }
+  parser.end();
+  const error = await ended;
+  yield* rows;
+  if (!error) return;
+  if (!(error instanceof CsvError) && !(error instanceof TooManyColumns)) throw error;
+  yield { line: cursor.line, message: `${brokenRow(error)}; ${REST_UNREAD}` };
+}
+
+class TooManyColumns extends Error {
+  override readonly message = `The row has more than ${COLUMNS_MAX} columns`;
+}
+
+const CSV_OPTIONS: CsvOptions = {
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  max_record_size: RECORD_BYTES_MAX,
+  /** A cell that is empty without quotes is missing. */
+  cast(cell, { quoting, index }) {
+    if (index >= COLUMNS_MAX) throw new TooManyColumns();
+    return cell === '' && !quoting ? undefined : cell;
+  },
+};
+
+/** Moves to the end of a row. Csv-parse itself counts a CRLF within a cell as two lines. */
+function moveTo(bytes: Buffer, cursor: Cursor, end: number): void {
+  for (; cursor.at < end; cursor.at += 1) {
     const byte = bytes[cursor.at];
-    if (byte !== BYTE.lineFeed && byte !== BYTE.carriageReturn) return;
-    if (byte === BYTE.lineFeed || bytes[cursor.at + 1] !== BYTE.lineFeed) cursor.line += 1;
-    cursor.at += 1;
-    if (cursor.at % SLICE_BYTES === 0) yield undefined;
+    if (byte === BYTE.lineFeed || (byte === BYTE.carriageReturn && bytes[cursor.at + 1] !== BYTE.lineFeed)) {
+      cursor.line += 1;
+    }
+  }
+}
+
+/** The mistake in a header; undefined if there is none. */
+function wrongHeader(header: readonly string[]): string | undefined {
+  if (!header.includes('name')) return 'The header has no column `name`; write `name,description`';
+  const columns = new Map<string, string>();
+  for (const column of header.filter((each) => each !== '')) {
+    const meant = nearest(column, MEMBERS) ?? column;
+    const other = columns.get(meant);
+    if (other !== undefined) {
+      return `The header has the columns ${quote(other)} and ${quote(column)}, which may mean the same; keep one of them`;
+    }
+    columns.set(meant, column);
+  }
+  const odd = columns.get('description') ?? 'description';
+  return odd === 'description' ? undefined : `The header has the column ${quote(odd)}; did you mean description?`;
+}
+
+function asWritten(cell: string | undefined): string | undefined {
+  return cell === undefined ? undefined : fromText(cell);
+}
+
+function brokenRow(error: CsvError | TooManyColumns): string {
+  if (!('code' in error)) return error.message;
+  switch (error.code) {
+    case 'CSV_MAX_RECORD_SIZE':
+      return `The row is longer than ${RECORD_BYTES_MAX} bytes; close its quotes, and write a quote within a cell twice`;
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'A quote of the row is not closed; close it, and write a quote within a cell twice';
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return 'Text follows the quote that ends a cell of the row; write a quote within a cell twice';
+    default:
+      return 'A cell of the row holds a quote; put the cell into quotes, and write that quote twice';
   }
 }
 

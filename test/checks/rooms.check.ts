@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'stdx/',
     'typebox',
     'ajv',
+    'csv-parse',
     'csv-stringify',
     'node:assert/strict',
     'node:buffer',

@@ -13,7 +13,8 @@ import { count, counted, csrfField, foreign, numeric, table } from '../frame/ele
 import { described, field, fieldMistake, mistakeSummary, mistakesIn } from '../frame/form.ts';
 import type { ImportJob } from './import-job.ts';
 
-const FILE_BYTES_MAX = 32 * 1024 * 1024;
+/** Read in one go, within 50 ms. */
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
 const MISTAKES_SHOWN_MAX = 100;
 const RELOAD_SECONDS = 1;
 
@@ -33,7 +34,7 @@ ${mistakeSummary(mistakes)}
 ${recordTable(records)}
 <form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required${described(mistakes, 'file', { hasHint: true })}>
-<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p>${fieldMistake(mistakes, 'file')}</div>
+<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 8 MiB; <code>pet-catalog categories import</code> takes larger files.</p>${fieldMistake(mistakes, 'file')}</div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = wrong === undefined ? 200 : 400;

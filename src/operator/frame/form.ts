@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MIMEType } from 'node:util';
 import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
@@ -9,20 +9,10 @@ const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*
 /** Parsed in one go, so it is small on every page. */
 const URL_ENCODED_BYTES_MAX = 64 * 1024;
 const PARTS_MAX = 100;
-const HEAD_BYTES_MAX = 4 * 1024;
-const VALUE_BYTES_MAX = 64 * 1024;
-/** The bytes of a part that are searched for its end before the event loop turns. */
-const SLICE_BYTES = 64 * 1024;
-/** RFC 2046, section 5.1.1. */
-const BOUNDARY = /;[ \t]*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))/i;
-const DISPOSITION = /^content-disposition:[ \t]*form-data((?:;[ \t]*[\w*-]+="[^"\r\n]*"[ \t]*)+)$/im;
-const PARAMETERS = /;[ \t]*([\w*-]+)="([^"]*)"/g;
-const LINE_END = '\r\n';
 
 export interface SentFile {
   /** Empty if none was chosen. */
   readonly name: string;
-  /** A view of the body, not a copy. */
   readonly bytes: Buffer;
 }
 
@@ -44,6 +34,32 @@ export async function readForm(exchange: Exchange, bytesMax: number): Promise<Fo
   }
   const bytes = await exchange.readBody(Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
   return { fields: new URLSearchParams(bytes.toString('utf8')) };
+}
+
+/**
+ * Reads a body of multipart/form-data. `formData` does not yield: it takes 40 ms for a file of 8 MiB, and as long for a
+ * few thousand fields, so both are bounded first. Throws `malformed_request`.
+ */
+async function readMultipart(body: Buffer, contentType: string): Promise<Form> {
+  try {
+    const boundary = new MIMEType(contentType).params.get('boundary') ?? '';
+    if (countUpTo(PARTS_MAX + 2, body, `--${boundary}`) > PARTS_MAX + 1) throw new Error('too many parts');
+    const form = await new Response(body as Buffer<ArrayBuffer>, {
+      headers: { 'content-type': contentType },
+    }).formData();
+    const texts = [...form].filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    const file = form.getAll('file').find((value) => value instanceof File);
+    const sent = file && { name: file.name, bytes: Buffer.from(await file.arrayBuffer()) };
+    return { fields: new URLSearchParams(texts), file: sent };
+  } catch (cause) {
+    throw new CatalogError('malformed_request', 'The form cannot be read; send it again', { cause });
+  }
+}
+
+function countUpTo(max: number, body: Buffer, text: string): number {
+  let count = 0;
+  for (let at = body.indexOf(text); at !== -1 && count < max; at = body.indexOf(text, at + 1)) count += 1;
+  return count;
 }
 
 /** The trimmed value of a form field; empty if it is missing. */
@@ -81,61 +97,4 @@ export function described(mistakes: Mistakes, name: string, { hasHint = false } 
 export function fieldMistake(mistakes: Mistakes, name: string): Html {
   const message = mistakes.get(name);
   return message === undefined ? html`` : html`<p class="fault" id="${name}-mistake">${message}</p>`;
-}
-
-/**
- * Reads a body of multipart/form-data (RFC 7578) as browsers write it, without a copy of the file. The event loop turns
- * after every slice. Throws `malformed_request`, also beyond the bounds of parts, of their heads and of their values.
- */
-async function readMultipart(body: Buffer, contentType: string): Promise<Form> {
-  const [, quoted, token] = BOUNDARY.exec(contentType) ?? [];
-  const delimiter = Buffer.from(`${LINE_END}--${quoted ?? token ?? ''}`, 'latin1');
-  const first = delimiter.subarray(LINE_END.length);
-  if (first.length <= '--'.length || !body.subarray(0, first.length).equals(first)) throw unreadable();
-  const fields = new URLSearchParams();
-  let file: SentFile | undefined;
-  let at = first.length;
-  for (let parts = 0; textAt(body, at, 2) !== '--'; parts += 1) {
-    if (parts >= PARTS_MAX || textAt(body, at, 2) !== LINE_END) throw unreadable();
-    const headLength = body.subarray(at, at + HEAD_BYTES_MAX).indexOf(LINE_END + LINE_END);
-    if (headLength === -1) throw unreadable();
-    const { name, filename } = readHead(body.toString('utf8', at + LINE_END.length, at + headLength));
-    const start = at + headLength + 2 * LINE_END.length;
-    const end = await find(body, delimiter, start);
-    const bytes = body.subarray(start, end);
-    if (filename !== undefined) {
-      if (name === 'file') file ??= { name: filename, bytes };
-    } else if (bytes.length > VALUE_BYTES_MAX) throw unreadable();
-    else fields.append(name, bytes.toString('utf8'));
-    at = end + delimiter.length;
-  }
-  return { fields, file };
-}
-
-function unreadable(): CatalogError {
-  return new CatalogError('malformed_request', 'The form cannot be read; send it again');
-}
-
-function textAt(body: Buffer, at: number, length: number): string {
-  return body.toString('latin1', at, at + length);
-}
-
-function readHead(head: string): { name: string; filename: string | undefined } {
-  const found = DISPOSITION.exec(head)?.[1] ?? '';
-  const parameters = new Map(
-    [...found.matchAll(PARAMETERS)].map(([, key = '', value = '']) => [key.toLowerCase(), value]),
-  );
-  const name = parameters.get('name');
-  if (name === undefined) throw unreadable();
-  return { name, filename: parameters.get('filename') };
-}
-
-/** Where the delimiter is next. Slices overlap, so that it is found on the border of two. */
-async function find(body: Buffer, delimiter: Buffer, from: number): Promise<number> {
-  for (let start = from; start < body.length; start += SLICE_BYTES) {
-    const at = body.subarray(start, start + SLICE_BYTES + delimiter.length - 1).indexOf(delimiter);
-    if (at !== -1) return start + at;
-    await nextTurn();
-  }
-  throw unreadable();
 }
