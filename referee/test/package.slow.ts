@@ -29,6 +29,17 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
     assert.ok(statSync(file).size < BYTES_MAX, `${statSync(file).size} bytes`);
   });
 
+  test('says in one line that a Node.js is too old', () => {
+    using folder = temporaryFolder();
+    const inFolder = { cwd: folder.path, encoding: 'utf8' as const };
+    execFileSync('npm', ['init', '-y'], inFolder);
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', 'node@20', file], { ...inFolder, stdio: 'ignore' });
+    const bin = join(folder.path, 'node_modules', '.bin');
+    const { status, stderr } = spawnSync(join(bin, 'node'), [join(bin, 'referee'), '--version'], inFolder);
+    assert.match(stderr, /^referee: Node\.js 22\.15 or later is needed, and this is 20\.[^\n]*\n$/);
+    assert.equal(status, 2);
+  });
+
   for (const version of ['22', '24', '26']) {
     test(`judges a client on Node.js ${version}, installed alone in an empty folder`, () => {
       using folder = temporaryFolder();
