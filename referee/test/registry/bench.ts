@@ -52,13 +52,17 @@ export function service(): RequestListener {
   };
 }
 
-/** The command of a client's program, which it writes and, in Go, builds. */
+/** The command of a client's program, which it writes and, in Go and Java, builds. */
 function commandOf({ name, language, code }: RegistryClient, folder: string): readonly string[] {
   const own = join(folder, name.replaceAll(/\W+/g, '-'));
   mkdirSync(own, { recursive: true });
   const file = join(own, language === 'java' ? 'Program.java' : `program.${language}`);
   const { run, program } = LANGUAGES[language];
   writeFileSync(file, program(code));
+  if (language === 'java') {
+    execFileSync('javac', [file], { stdio: 'inherit' });
+    return [...run, '-cp', own, 'Program'];
+  }
   if (language !== 'go') return [...run, file];
   const built = join(own, 'program');
   execFileSync('go', ['build', '-o', built, file], { stdio: 'inherit' });

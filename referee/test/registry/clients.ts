@@ -330,7 +330,7 @@ post() { wget -q $more -O /dev/null --post-data '{"name":"Rex"}' "$REFEREE_URL$1
   {
     name: 'HttpClient of Java',
     language: 'java',
-    version: ['java', '--version'],
+    version: ['javac', '--version'],
     code: `  static void send(HttpRequest request) throws Exception {
     if (client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode() >= 400) System.exit(1);
   }
