@@ -1,6 +1,7 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
+import type { Transaction } from '../engine.ts';
 import { coalesceLookups } from './lookups.ts';
 import { rowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -26,16 +27,25 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
   );
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.transactions.transactUnlocked((trx) => this.#replaceCounts(trx, counts.map(fromCounts)));
+    return this.transactions.transactUnlocked(async (trx) => this.#replaceCounts(trx, await rowsOfKeys(trx, counts)));
   }
 
   raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void> {
     // The clock is read under the lock: a window that another instance stored was counted before that.
     return this.transactions.transact(
-      (trx) => this.#raiseCounts(trx, counts.map(fromCounts), mergedAt(now())),
+      async (trx) => this.#raiseCounts(trx, await rowsOfKeys(trx, counts), mergedAt(now())),
       'counts',
     );
   }
+}
+
+/** The rows of the keys that there are: a server that took over may lack one, which must keep no others unsaved. */
+async function rowsOfKeys(trx: Transaction, counts: readonly WindowCounts[]): Promise<Tables['window_counts'][]> {
+  if (counts.length === 0) return [];
+  const ids = join(counts.map(({ keyId }) => keyId));
+  const keys = await trx.all<{ id: string }>(sql`select id from api_keys where id in (${ids})`);
+  const known = new Set(keys.map(({ id }) => id));
+  return counts.filter(({ keyId }) => known.has(keyId)).map(fromCounts);
 }
 
 /** Says `merged` in SQL, of what is stored after `capped`, and of the counts of a statement. */

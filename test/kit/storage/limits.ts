@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { type Counts, capped, merged } from '../../../src/catalog/window-counts.ts';
-import { type Check, issueMany, NOW } from './bench.ts';
+import { type Check, issue, issueMany, NOW } from './bench.ts';
 
 const TODAY = Math.floor(NOW / 86_400);
 
@@ -30,6 +30,25 @@ export function limitsContract(check: Check): void {
       undefined,
       ...ids.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 })),
     ]);
+  });
+
+  check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const counts = (keyId: string, used: number) => ({
+      keyId,
+      minuteEnds: NOW,
+      minuteUsed: used,
+      day: 3,
+      dayUsed: used,
+    });
+    for (const [used, save] of [
+      [1, storage.limits.saveCounts],
+      [2, storage.limits.raiseCounts],
+    ] as const) {
+      await save.call(storage.limits, [counts('lost', used), counts(key.id, used)], () => NOW);
+      assert.deepEqual(await storage.limits.counts(key.id), counts(key.id, used));
+    }
+    assert.equal(await storage.limits.counts('lost'), undefined);
   });
 
   check('counts are raised by the rule of `merged`, in whatever order they arrive', async ({ storage }) => {
