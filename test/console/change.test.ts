@@ -144,10 +144,11 @@ test('a file with errors imports nothing and reports each with its line', async 
     assert.equal(refused.status, 400);
     assert.match(await refused.text(), message);
   }
-  const part = (head: string, value = '') => `--x\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
+  const part = (head: string, value = '') =>
+    `--boundary\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
   const unchosen = await send(service, '/categories/import', {
-    body: `${part('name="csrf"', operator.csrf)}${part('name="file"; filename=""')}--x--\r\n`,
-    headers: { cookie: operator.cookie, 'content-type': 'multipart/form-data; boundary=x' },
+    body: `${part('name="csrf"', operator.csrf)}${part('name="file"; filename=""')}--boundary--\r\n`,
+    headers: { cookie: operator.cookie, 'content-type': 'multipart/form-data; boundary=boundary' },
   });
   assert.match(await unchosen.text(), /Choose a file/, 'as browsers send a form without one');
   const tooMany = Array.from({ length: 11 }, (_, index) => ({ name: `${index}` }));

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 const HEADER_BYTES = 32;
@@ -104,9 +104,8 @@ type Index = NonNullable<ReturnType<typeof readIndex>>;
 
 /** The committed frames by the index, and how many a checkpoint moved; undefined for none or one that is torn. */
 function readIndex(file: string) {
-  if (!existsSync(file)) return undefined;
-  const index = readFileSync(file);
-  if (index.length < INDEX_BYTES_MIN) return undefined;
+  const index = readIfThere(file, readFileSync);
+  if (!index || index.length < INDEX_BYTES_MIN) return undefined;
   const header = index.subarray(0, INDEX_HEADER_BYTES);
   if (!header.equals(index.subarray(INDEX_HEADER_BYTES, 2 * INDEX_HEADER_BYTES))) return undefined;
   const isLittle = endianness() === 'LE';
@@ -114,6 +113,16 @@ function readIndex(file: string) {
   const [first, second] = checksum([0, 0], 0, INDEX_HEADER_BYTES - 8, word);
   if (word(INDEX_HEADER_BYTES - 8) !== first || word(INDEX_HEADER_BYTES - 4) !== second) return undefined;
   return { salt: header.toString('hex', 32, 40), frames: word(16), moved: word(2 * INDEX_HEADER_BYTES) };
+}
+
+/** The last process that closes a database removes its log and index, at any moment. */
+function readIfThere(file: string, read: (file: string) => Buffer): Buffer | undefined {
+  try {
+    return read(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function damagedAt(at: number): string {
@@ -130,9 +139,8 @@ function readLog(file: string, read: (file: string) => Buffer): Log {
     intactBytes: 0,
     salt: '',
   };
-  if (!existsSync(file)) return empty;
-  const log = read(file);
-  if (log.length <= HEADER_BYTES) return empty;
+  const log = readIfThere(file, read);
+  if (!log || log.length <= HEADER_BYTES) return empty;
 
   const magic = log.readUInt32BE(0);
   if (magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) {
