@@ -279,7 +279,8 @@ suite('alerts of a real Prometheus', { skip: noPrograms, concurrency: 4 }, () =>
   test('BackupOld: the disk of the backups is full', { skip: cannotMount }, async () => {
     using own = temporaryFolder();
     const backups = join(own.path, 'backups');
-    using _disk = mounted(backups, '4m');
+    // No backup is begun that would leave less than 64 MiB.
+    using _disk = mounted(backups, '80m');
     const settings = { BACKUP_DIR: backups, BACKUP_EVERY: '10s', BACKUP_KEEP: '2' };
     await using _service = await serveProcess([], optionsOf('backups', own.path, settings));
     await isSeen('backups');

@@ -120,7 +120,8 @@ async function useKeys(command: (...args: string[]) => Promise<string>): Promise
   await command('keys', 'rotate', id, '--grace', '24h');
   await command('keys', 'set-plan', id, 'pro');
   await command('keys', 'update', id, '--name', 'another');
-  for (const verb of ['show', 'unban', 'end-graces', 'revoke']) await command('keys', verb, id);
+  await Promise.all([command('requests'), command('why', id)]);
+  for (const verb of ['show', 'unban', 'end-graces', 'pause', 'resume', 'revoke']) await command('keys', verb, id);
   assert.match(await command('keys', 'list'), /another .* revoked/);
   const token = await command('operators', 'create', '--name', 'ci', '--role', 'viewer');
   assert.match(token, /^petcat_op_/);

@@ -36,7 +36,7 @@ test('the links of the page resolve, and the files that it names exist', () => {
 
 test('the commands for root are valid shell', () => {
   const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)];
-  assert.equal(blocks.length, 1);
+  assert.ok(blocks.length > 0);
   for (const [, block = ''] of blocks) assert.equal(spawnSync('sh', ['-n'], { input: block }).status, 0, block);
 });
 
