@@ -16,6 +16,8 @@ import { addKeys, processorSeconds, type Server, type Service, startPeer, startS
 const FULL = { rounds: 9, warmUpSeconds: 4 };
 const QUICK = { rounds: 3, warmUpSeconds: 2 };
 const ROUND_SECONDS = 1;
+/** A warm-up sends each of many calls once, at this rate. */
+const CALLS_PER_SECOND_MIN = 5_000;
 /** How long `--wait` waits for a quiet machine, in all. */
 const WAIT_MS_MAX = 300_000;
 const KEYS = 100_000;
@@ -180,7 +182,8 @@ async function run(contenders: readonly Contender[]): Promise<Rounds> {
   const rounds = new Map(
     contenders.map(({ name }): [string, Series] => [name, { perSecond: [], p99Ms: [], micros: [] }]),
   );
-  for (const { server, load } of contenders) await measure(server.origin, load, warmUpSeconds);
+  for (const { server, load } of contenders)
+    await measure(server.origin, load, Math.max(warmUpSeconds, load.calls / CALLS_PER_SECOND_MIN));
   for (let round = 0; round < ROUNDS; round += 1) {
     if (values.wait) busiest = Math.max(busiest, await untilQuiet(quietUntilMs));
     for (const { name, server, load } of round % 2 === 0 ? contenders : contenders.toReversed()) {

@@ -10,6 +10,7 @@ const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, n
 /** Calls that are sent in turn, over so many connections, each answered with the same status. */
 export interface Load {
   readonly callsFile: string;
+  readonly calls: number;
   readonly connections: number;
   readonly status: 200 | 201;
 }
@@ -23,7 +24,7 @@ export function loadOf(
   const rest = kind === 'list' ? ['', ''] : ['', CREATE_BODY];
   const method = kind === 'list' ? 'GET' : 'POST';
   writeFileSync(callsFile, secrets.map((key) => `${[method, LIST_PATH, key, ...rest].join('\t')}\n`).join(''));
-  return { callsFile, connections, status: kind === 'list' ? 200 : 201 };
+  return { callsFile, calls: secrets.length, connections, status: kind === 'list' ? 200 : 201 };
 }
 
 /** The results of a load. */

@@ -16,6 +16,9 @@ function init(args)
     -- Not by wrk.format: it orders headers anew in each process, and V8 compiles anew for each order.
     calls[#calls + 1] = table.concat(lines, '\r\n') .. '\r\n\r\n' .. body
   end
+  -- Short loads of many calls would otherwise send the first of them alone.
+  math.randomseed(os.time())
+  at = math.random(#calls)
 end
 
 function request()

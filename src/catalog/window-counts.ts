@@ -56,8 +56,10 @@ function isLater(window: number, used: number, otherWindow: number, otherUsed: n
 export interface LimitStorage {
   /** The counts of a key, as they are stored after the call; undefined without any. Many at once cost few queries. */
   counts(keyId: string): Promise<WindowCounts | undefined>;
-  /** Replaces the counts of each key named, for a process that counts alone. */
+  /** Replaces the counts of each key named, for a process that counts alone. A power cut may undo it before `sync`. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
+  /** Waits until the saved counts are on the disk. */
+  sync(): Promise<void>;
   /**
    * Merges counts into those of each key, as `merged` does after `capped` at `now` (Unix seconds), which is read once
    * no other instance can store any. So several may save in any order, however long one is held up.

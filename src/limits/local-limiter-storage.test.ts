@@ -22,6 +22,7 @@ function bench(keysMax?: number) {
   let onSave = () => {};
   const reads: string[] = [];
   const saved: WindowCounts[][] = [];
+  let synced = 0;
   const failing = async (work: () => void) => {
     work();
     if (failure) throw failure;
@@ -36,6 +37,9 @@ function bench(keysMax?: number) {
         saved.push(counts);
         onSave();
       }),
+    sync: async () => {
+      synced = saved.length;
+    },
   };
   const storage = { limits } as unknown as Storage;
   const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, NOON);
@@ -44,6 +48,8 @@ function bench(keysMax?: number) {
     events,
     reads,
     saved,
+    /** The saves that are on the disk. */
+    synced: () => synced,
     key,
     limiter: new LocalLimiter({ storage, time: clock, events, ...(keysMax !== undefined && { keysMax }) }),
     store: (next: WindowCounts) => {
@@ -83,8 +89,8 @@ test('counts are saved every half second if there are new ones, and when the lim
   assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
 });
 
-test('counts of many keys are saved 500 at a time, and requests are served in between', async () => {
-  const { limiter, key, saved, onSave } = bench();
+test('counts of many keys are saved 500 at a time, requests are served in between, and the disk is waited for at the end', async () => {
+  const { limiter, key, saved, synced, onSave } = bench();
   for (let index = 0; index < 1_100; index += 1) await limiter.charge({ ...key, id: `key_${index}` });
   let turns = 0;
   onSave(() => {
@@ -98,6 +104,7 @@ test('counts of many keys are saved 500 at a time, and requests are served in be
     saved.map(({ length }) => length),
     [500, 500, 100],
   );
+  assert.equal(synced(), 3);
 });
 
 test('counts that could not be saved are kept, and saved with the next ones', async () => {

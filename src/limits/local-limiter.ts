@@ -146,6 +146,7 @@ export class LocalLimiter implements WindowLimiter {
       // Yields, so that requests are served in between.
       await nextTurn();
     }
+    if (changed.size > 0) await this.#options.storage.limits.sync();
     // A state that changed during the save is in `#changed` again.
     this.#unsaved = new Set();
   }

@@ -30,13 +30,18 @@ export interface Transaction extends Connection {
   readonly isTransaction: true;
 }
 
+/**
+ * `snapshot`: every statement sees the database as it was at the first one. `unsynced`: a power cut before the next
+ * `sync` may undo it, where that spares the commit a wait that holds up the process.
+ */
+export type TransactionKind = 'snapshot' | 'unsynced';
+
 /** An open database. Statements outside of a transaction are committed one by one. */
 export interface Database extends Connection {
-  /**
-   * Runs work in a transaction, and commits it, or rolls it back if the work throws. With `snapshot` every statement
-   * sees the database as it was at the first one.
-   */
-  transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T>;
+  /** Runs work in a transaction, and commits it, or rolls it back if the work throws. */
+  transaction<T>(work: (trx: Transaction) => Promise<T>, kind?: TransactionKind): Promise<T>;
+  /** Waits, without blocking, until every commit is on the disk. Absent where no commit is `unsynced`. */
+  sync?(): Promise<void>;
   /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
   startLarge?(): void;
   /** The connection for reads beside a large transaction; undefined while there is none. */

@@ -44,6 +44,21 @@ test('a failed sync makes the outcome unknown and ends the service with 1; the n
   again.destroy();
 });
 
+test('counts are synced within a second of their requests: where that fails, the service ends', {
+  skip: noFailingSync,
+}, async () => {
+  using folder = temporaryFolder();
+  const sync = failingSync(folder.path, 'key_');
+  const secret = await issueKey(folder.path);
+  await using service = await serveProcess([], { cwd: folder.path, env: sync.env });
+  const agent = new Agent({ keepAlive: true });
+  sync.fail();
+  assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
+  assert.equal(await service.ended, 1);
+  assert.match(service.output.stderr, /could not be synced to the disk/);
+  agent.destroy();
+});
+
 test('an import whose log cannot be synced ahead of its commit is not acknowledged', {
   skip: noFailingSync,
 }, async () => {

@@ -12,6 +12,7 @@ import {
   type Lock,
   type Statement,
   type Transaction,
+  type TransactionKind,
 } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
@@ -206,9 +207,9 @@ class PostgresDatabase implements Database {
     return await client.run(statement);
   }
 
-  async transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T> {
+  async transaction<T>(work: (trx: Transaction) => Promise<T>, kind?: TransactionKind): Promise<T> {
     using client = await this.#connect();
-    await client.run(isolation ? sql`begin isolation level repeatable read` : sql`begin`);
+    await client.run(kind === 'snapshot' ? sql`begin isolation level repeatable read` : sql`begin`);
     try {
       const result = await work(client);
       await commit(client);

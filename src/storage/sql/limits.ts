@@ -1,4 +1,5 @@
 import sql, { join, type Sql } from 'sql-template-tag';
+import { CatalogError } from '../../catalog/error.ts';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { Transaction } from '../engine.ts';
@@ -26,8 +27,20 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
     }),
   );
 
-  saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.transactions.transactUnlocked(async (trx) => this.#replaceCounts(trx, await rowsOfKeys(trx, counts)));
+  async saveCounts(counts: readonly WindowCounts[]): Promise<void> {
+    const replace = (find: typeof rowsOfKeys) =>
+      this.transactions.transactUnsynced(async (trx) => this.#replaceCounts(trx, await find(trx, counts)));
+    try {
+      await replace(async () => counts.map(fromCounts));
+    } catch (error) {
+      if (error instanceof CatalogError) throw error;
+      // A key that the database lost fails them all. To look for each key first would cost as much as to save.
+      await replace(rowsOfKeys);
+    }
+  }
+
+  sync(): Promise<void> {
+    return this.transactions.sync();
   }
 
   raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void> {

@@ -96,6 +96,18 @@ export class Transactions {
   }
 
   /**
+   * The same, but a power cut may undo it until `sync`: for work in many parts, of which each would wait for the disk.
+   */
+  transactUnsynced<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt('write', () => this.engine.db.transaction(work, 'unsynced'));
+  }
+
+  /** Makes what `transactUnsynced` committed durable. Fails as `transact`. */
+  async sync(): Promise<void> {
+    await this.#attempt('write', async () => this.engine.db.sync?.());
+  }
+
+  /**
    * Runs work in a durable transaction that it may share with other jobs. A `CatalogError` fails this job alone, so
    * throw it before anything is written.
    */

@@ -73,28 +73,30 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
   readonly #addRoutes = rowsInsert('route_usage', ADD_ROUTE_USAGE);
 
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void> {
-    return this.#addOnce(attempt, (trx) =>
-      this.#addRows(trx, sorted(records.map((each) => fromRecord('minute', minute, each)))),
-    );
+    const rows = records.map((each) => fromRecord('minute', minute, each));
+    return this.transactions.transactUnsynced(this.#once(attempt, (trx) => this.#addRows(trx, sorted(rows))));
   }
 
   addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void> {
     const rows = records.map((each) => ({ ...fromRecord('hour', hour, each), route: each.route }));
-    return this.#addOnce(attempt, (trx) => this.#addHourRows(trx, sorted(rows)));
+    return this.transactions.transactUnsynced(this.#once(attempt, (trx) => this.#addHourRows(trx, sorted(rows))));
   }
 
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void> {
-    return this.#addOnce(attempt, async (trx) => {
-      for (const period of PERIODS) {
-        await this.#addRoutes(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
-      }
-    });
+    // A flush ends with it: its commit syncs what the flush added of keys.
+    return this.transactions.transactUnlocked(
+      this.#once(attempt, async (trx) => {
+        for (const period of PERIODS) {
+          await this.#addRoutes(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
+        }
+      }),
+    );
   }
 
-  async #addOnce(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): Promise<void> {
-    await this.transactions.transactUnlocked((trx) =>
-      once(trx, { ...attemptOf(attempt), now: this.now }, () => add(trx)),
-    );
+  #once(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): (trx: Transaction) => Promise<void> {
+    return async (trx) => {
+      await once(trx, { ...attemptOf(attempt), now: this.now }, () => add(trx));
+    };
   }
 
   async sums(wanted: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {

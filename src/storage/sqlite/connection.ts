@@ -1,7 +1,14 @@
 import { open, stat } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { type Connection, type Database, DatabaseNotOpened, type Statement, type Transaction } from '../engine.ts';
+import {
+  type Connection,
+  type Database,
+  DatabaseNotOpened,
+  type Statement,
+  type Transaction,
+  type TransactionKind,
+} from '../engine.ts';
 import { openChecked } from './database-file.ts';
 import { DatabaseDamaged, isDamage } from './failure.ts';
 import { IN_MEMORY } from './files.ts';
@@ -149,6 +156,11 @@ export class SqliteConnection {
     return statement;
   }
 
+  /** Sets whether commits sync the log. Not a prepared statement: this pragma acts when it is compiled. */
+  syncCommits(on: boolean): void {
+    this.#database.exec(`PRAGMA synchronous = ${on ? 'FULL' : 'NORMAL'}`);
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -209,11 +221,12 @@ export class SqliteDatabase implements Database {
   }
 
   /** Takes the write lock when it begins, where a retry is easy, instead of midway. Every one sees a snapshot. */
-  async transaction<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (trx: Transaction) => Promise<T>, kind?: TransactionKind): Promise<T> {
     while (this.#underWay) await this.#underWay;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay = promise;
     try {
+      if (kind === 'unsynced') this.#connection.syncCommits(false);
       if (this.#isWritable) this.#connection.assertWritable();
       this.#connection.prepare(this.#isWritable ? 'begin immediate' : 'begin').run([]);
       const result = await work(this.#inTransaction);
@@ -225,7 +238,15 @@ export class SqliteDatabase implements Database {
     } finally {
       this.#underWay = undefined;
       resolve();
+      if (kind === 'unsynced') this.#connection.syncCommits(true);
     }
+  }
+
+  async sync(): Promise<void> {
+    if (this.#file === IN_MEMORY) return;
+    await syncLog(this.#file).catch((error) => {
+      throw this.#connection.failSync(error);
+    });
   }
 
   startLarge(): void {
@@ -280,11 +301,14 @@ export class SqliteDatabase implements Database {
  * follows has little left to write. Returns whether it is.
  */
 async function syncLargeLog(databaseFile: string): Promise<boolean> {
-  const file = `${databaseFile}-wal`;
-  const { size } = await stat(file).catch(() => ({ size: 0 }));
-  if (size < LARGE_BYTES) return false;
+  const { size } = await stat(`${databaseFile}-wal`).catch(() => ({ size: 0 }));
   // Without a descriptor to spare, the commit syncs it.
-  await using log = await open(file, 'r+').catch(() => undefined);
+  return size >= LARGE_BYTES && syncLog(databaseFile);
+}
+
+/** Syncs the log without blocking. False without a descriptor to spare. */
+async function syncLog(databaseFile: string): Promise<boolean> {
+  await using log = await open(`${databaseFile}-wal`, 'r+').catch(() => undefined);
   await log?.datasync();
   return log !== undefined;
 }
