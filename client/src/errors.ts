@@ -69,7 +69,7 @@ type OutageCode = 'unavailable' | 'outcome_unknown';
 /** An error response of the service. Its message says what failed and what to do; `retryAfter` counts from it on. */
 export interface Refusal
   extends Pick<ServiceError, 'code' | 'message' | 'status' | 'requestId' | 'headers' | 'retryAfter'> {
-  /** When the response arrived, in Unix milliseconds. */
+  /** When the response arrived, by the monotonic clock of `Instant.now`. */
   readonly at: number;
 }
 

@@ -115,6 +115,11 @@ describe('referee server', () => {
       socket.end('220 mail.example ESMTP\r\n');
     });
     await using other = await listening(mail);
+    const versioned = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (head) => socket.end(`HTTP/1.1 ${`${head}`.startsWith('GET /v1/') ? 401 : 404} No\r\n\r\n`));
+    });
+    await using deeper = await listening(versioned);
     const address = (text: string) => `The address is "${text}"; write a base address such as http://127.0.0.1:8080/v1`;
     const given = (...more: string[]) => [service.url, '--key', 'x', ...more];
     const unfit = 'is empty, or has a space, a line break or a letter beyond ASCII; give a key alone';
@@ -122,6 +127,10 @@ describe('referee server', () => {
     for (const [args, said] of [
       [[nothing, '--key', 'x'], `Nothing that speaks HTTP answers at ${nothing}/categories: `],
       [[other.url, '--key', 'x'], `Nothing that speaks HTTP answers at ${other.url}/categories: `],
+      [
+        [deeper.url.replace('/v1', ''), '--key', 'x'],
+        `${deeper.url.replace('v1', 'categories')} is not there; did you mean ${deeper.url}?\n`,
+      ],
       [[service.url], '--key is missing; give a key of the server\n'],
       [['--key', 'x'], `${address('')}\n`],
       ...addresses.map((text) => [[text, '--key', 'x'], `${address(text)}\n`] as const),

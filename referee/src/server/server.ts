@@ -1,4 +1,5 @@
 import { refusals } from '../limits/spending.ts';
+import { Mistake } from '../mistake.ts';
 import { Client } from '../trial/client.ts';
 import { judgeBy } from '../trial/judging.ts';
 import { reach } from '../trial/reach.ts';
@@ -66,7 +67,13 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   using client = new Client(url);
   const trial = new Trial(client, { ...options, listPath: LIST_PATH });
   if (limitedKey !== undefined) trial.limited = limitedBy(limitedKey, key);
-  await reach(client, { method: 'GET', path: LIST_PATH, headers: { 'accept-encoding': 'identity' }, body: undefined });
+  const list = { method: 'GET', path: LIST_PATH, headers: { 'accept-encoding': 'identity' }, body: undefined };
+  const first = await reach(client, list);
+  if (first?.status === 404 && !url.pathname.includes('/v1')) {
+    const { status } = (await reach(client, { ...list, path: `/v1${LIST_PATH}` })) ?? {};
+    if (status !== 404)
+      throw new Mistake(`${client.addressOf(LIST_PATH)} is not there; did you mean ${url.origin}/v1?`);
+  }
   await trial.send().catch(() => undefined);
   if (trial.isSlow && only.length === 0) await trial.atOnce([...FIRST_PROBES, ...(limitedKey ? [refusals] : [])]);
   const secrets = new Secrets([
