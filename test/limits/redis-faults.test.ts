@@ -134,20 +134,6 @@ test('a key that was refused before the outage stays refused in it', { skip }, a
   assert.equal((await one?.peek(key))?.remaining, 0);
 });
 
-test('a busy process does not mistake its own delay for a slow Redis', { skip }, async () => {
-  await using bench = await faultBench();
-  const key = await bench.issue(LIMITS);
-  const [one] = bench.limiters;
-  assert.ok(one);
-  for (let round = 0; round < 5; round += 1) {
-    const charges = Array.from({ length: 50 }, () => one.charge(key));
-    for (const busyUntilMs = performance.now() + 200; performance.now() < busyUntilMs; );
-    await Promise.all(charges);
-  }
-  assert.deepEqual(bench.lost, []);
-  assert.equal((await one.peek(key)).remaining, LIMITS.minute - 250);
-});
-
 test('each deadline that Redis missed is counted for the operator', { skip }, async () => {
   await using server = await startRedis();
   using folder = temporaryFolder();

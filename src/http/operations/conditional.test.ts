@@ -40,6 +40,7 @@ test('a validator is current if one of those sent is the same, weak or not', () 
     ['"a-gzi"', false],
   ] as const) {
     assert.equal(isCurrent(sent, '"a"'), expected, `${sent}`);
+    assert.equal(isCurrent(sent?.replace('"a', '"a-'), '"a-"'), expected, `${sent}, of a validator that ends in -`);
   }
 });
 

@@ -8,7 +8,7 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
 /** Added by Apache, Caddy and Jetty to the tag of an answer that they compress; nginx puts `W/` before it. */
-const CODED_SUFFIX = /(?:--?|;)(?:gzip|br|zstd|deflate)"$/;
+const CODED_SUFFIX = /^(?:--?|;)(?:gzip|br|zstd|deflate)"$/;
 /** Printable ASCII. The IETF draft quotes the key, most clients do not; `"k"` and `k` are the same key. */
 export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 
@@ -102,11 +102,15 @@ export function isCurrent(ifNoneMatch: string | undefined, etag: string): boolea
   return ifNoneMatch.trim() === '*' || names(ifNoneMatch, etag);
 }
 
-/** True if one of the tags in a header is the validator, or was before a proxy compressed the answer. */
+/**
+ * True if one of the tags in a header is the validator, or was before a proxy compressed the answer. The suffix begins
+ * where the validator ends, which may be a hyphen itself.
+ */
 function names(tags: string, etag: string): boolean {
+  const unclosed = etag.slice(0, -1);
   return tags.split(',').some((sent) => {
     const strong = sent.trim().replace(/^W\//, '');
-    return strong === etag || strong.replace(CODED_SUFFIX, '"') === etag;
+    return strong === etag || (strong.startsWith(unclosed) && CODED_SUFFIX.test(strong.slice(unclosed.length)));
   });
 }
 
