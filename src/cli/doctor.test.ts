@@ -76,16 +76,3 @@ test('a wrong setting does not hide one without an effect', async () => {
     ],
   );
 });
-
-test('the mark of a problem is red where stdout shows colours, whatever stderr does', async () => {
-  using folder = temporaryFolder();
-  const marked = async (coloured: string) => {
-    const hasColours = (stream: string) => stream === coloured;
-    const { stdout } = await run(['doctor', '--port', 'x'], { cwd: folder.path, invocation: { hasColours } });
-    return /^.*PROBLEM .*settings: /m.exec(stdout)?.[0];
-  };
-  assert.deepEqual(
-    [await marked('stdout'), await marked('stderr')],
-    ['\x1b[31mPROBLEM \x1b[39msettings: ', 'PROBLEM settings: '],
-  );
-});

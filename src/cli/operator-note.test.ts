@@ -48,7 +48,7 @@ test('a note that a killed service left is found, and is in the way of no claim'
   assert.equal(isClaimed(database.file), true);
 });
 
-test('the note on a server lies in the working folder, or in its data, whatever the password is', () => {
+test('the note on a server lies in the working folder, or in its data, for its user alone, whatever the password is', () => {
   using folder = temporaryFolder();
   const before = process.cwd();
   process.chdir(folder.path);
@@ -57,7 +57,8 @@ test('the note on a server lies in the working folder, or in its data, whatever 
     const names = (path: string) => readdirSync(path).filter((name) => /^postgres-[0-9a-f]{16}\.operator$/.test(name));
     {
       using _note = noteOperator(at('old'), NOTED);
-      assert.deepEqual([names('.').length, findOperator(at('new'))], [1, NOTED]);
+      const [noted = ''] = names('.');
+      assert.deepEqual([statSync(noted).mode & 0o777, findOperator(at('new'))], [0o600, NOTED]);
       assert.deepEqual(findOperator({ engine: 'postgres', url: 'postgres://u:old@h/other' }), {});
     }
     mkdirSync('data');

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-test('`console login` prints a link to the operator listener as it is set, or as it is reached', async () => {
+test('`console login` prints a link to the operator listener as it is set or reached, and says what to do where it cannot know the port', async () => {
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
   const login = (...args: string[]) => run(['console', 'login', ...args], { cwd: folder.path });
@@ -24,22 +24,12 @@ test('`console login` prints a link to the operator listener as it is set, or as
   );
   const { stdout } = await login('--json');
   assert.match(JSON.parse(stdout).url, /^http:\/\/127\.0\.0\.1:8081\/console\/login\?token=/);
-});
-
-test('`console login` says what to do where it cannot know the port', async () => {
-  using folder = temporaryFolder();
-  await run(['migrate'], { cwd: folder.path });
-  const login = (...args: string[]) => run(['console', 'login', ...args], { cwd: folder.path });
   assert.deepEqual(await login('--operator-port', '0'), {
     code: 2,
     stdout: '',
     stderr:
       'pet-catalog: OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT\n',
   });
-  for (const url of ['somewhere', 'ftp://127.0.0.1']) {
-    const stderr = `pet-catalog: --url is "${url}"; write an address such as http://127.0.0.1:8081\n`;
-    assert.deepEqual(await login('--url', url), { code: 2, stdout: '', stderr });
-  }
 });
 
 test('a failure of the system is told in one line', async () => {
@@ -51,20 +41,36 @@ test('a failure of the system is told in one line', async () => {
   assert.match(stderr, /^pet-catalog: EISDIR: .*\n$/);
 });
 
-test('`console login` prints the port of the running service, from whichever setting it came', async () => {
+test('`console login` leads to the running service, from whichever setting its port came, and after its end to that of the settings', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
-  const link = async () => (await run(['console', 'login'], options)).stdout;
-  for (const flags of [[], ['--operator-host', '0.0.0.0']]) {
+  const link = async (env = {}) => (await run(['console', 'login'], { ...options, env })).stdout.trim();
+  for (const [flags, signal] of [
+    [[], 'SIGKILL'],
+    [['--operator-host', '0.0.0.0'], 'SIGTERM'],
+  ] as const) {
     await using service = await serveProcess(flags, options);
     await untilTrue(() => service.output.stderr.includes('operatorUrl'));
     const [, port] = /"operatorUrl":"http:\/\/[\d.]+:(\d+)"/.exec(service.output.stderr) ?? [];
-    const opened = await fetch((await link()).trim());
+    const opened = await fetch(await link());
     assert.equal(opened.status, 200);
     assert.ok(opened.url.startsWith(`http://127.0.0.1:${port}/console/login`), opened.url);
-    assert.equal(await service.end('SIGTERM'), 0);
-    assert.match(await link(), /^http:\/\/127\.0\.0\.1:8081\//, 'once it has ended, the settings count again');
+    await service.end(signal);
+    assert.match(
+      await link({ OPERATOR_PORT: '9' }),
+      /^http:\/\/127\.0\.0\.1:9\//,
+      'nothing listens at the port of a killed one',
+    );
   }
+});
+
+test('a note that a killed service left helps no login to a database that cannot be opened', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'x.db.lock'), `${'\0'.repeat(512)}http://127.0.0.1:4\nhidden\n`);
+  const login = ['console', 'login', '--database-url', 'sqlite:x.db'];
+  const { code, stdout, stderr } = await run(login, { cwd: folder.path });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^pet-catalog: There is no database \S+x\.db; .*\n$/);
 });
 
 test('the settings page marks what is not the default, and says where it came from', async () => {
