@@ -58,17 +58,6 @@ test('every example is of its schema, and every code is in the set', () => {
   for (const code of OPERATOR_ERROR_CODES) assert.ok(codes.has(code), code);
 });
 
-test('the bounds of a page are those that its description names', () => {
-  const pages = API_OPERATIONS.flatMap(({ id, queryParameters = [] }) =>
-    queryParameters.flatMap(({ name, description, schema }) => (name === 'limit' ? [{ id, description, schema }] : [])),
-  );
-  assert.ok(pages.length > 3);
-  for (const { id, description, schema } of pages) {
-    const { minimum, maximum } = schema as { minimum: number; maximum: number };
-    assert.ok(description.endsWith(`, ${minimum} to ${maximum.toLocaleString('en-US')}`), id);
-  }
-});
-
 test('answers are of the schemas of the contract', async () => {
   await using service = await testService();
   const admin = await apiClient(service, 'admin');

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { suiteBrowser } from '../kit/chromium.ts';
 import { readContract } from '../kit/contract.ts';
-import { apiClient } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 /** The reference of the operator API, at /docs of the operator listener. */
@@ -22,7 +19,6 @@ interface Described {
   readonly content?: Record<string, { examples?: Record<string, unknown> }>;
 }
 
-const { needsBrowser, browser } = suiteBrowser();
 /** One for all, so that it renders the page once. */
 let service: TestService;
 
@@ -83,44 +79,3 @@ test('it links to nothing that is not served there, and its policy allows no oth
   assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
   assert.doesNotMatch(policy, /unsafe|https?:|\*/);
 });
-
-test('it is compressed, and not sent again to a reader who has it', async () => {
-  const get = (headers: Record<string, string>) => fetch(`${service.operatorUrl}/docs`, { headers });
-  const first = await get({ 'accept-encoding': 'br' });
-  assert.equal(first.headers.get('content-encoding'), 'br');
-  const etag = first.headers.get('etag') ?? '';
-  assert.match(etag, /^"/);
-  const second = await get({ 'accept-encoding': 'br', 'if-none-match': etag });
-  assert.deepEqual([second.status, await second.text()], [304, '']);
-});
-
-test('a pasted token fills the samples and tries an operation', needsBrowser, async () => {
-  const { secret } = await apiClient(service, 'keys');
-  const { page, complaints } = await openPage(service.operatorUrl);
-  await page.fill('.key input', secret);
-  assert.equal(
-    await page.textContent('[data-key-state]'),
-    'The samples and forms use this token. It stays in this tab.',
-  );
-  for (const language of ['sh', 'js', 'py', 'go']) {
-    const sample = await page.textContent(`#createKey [data-language="${language}"]`);
-    assert.ok(sample?.includes(secret) && !sample.includes('PET_CATALOG_TOKEN'), sample ?? language);
-  }
-  await page.click('#try-createKey > summary');
-  await page.click('#try-createKey button[type="submit"]');
-  await page.waitForSelector('#try-createKey .outcome h4:has-text("201")');
-  const [curl = ''] = (await page.locator('#try-createKey .outcome details pre').allTextContents()).slice(-1);
-  assert.match(curl, /"Authorization: Bearer \$PET_CATALOG_TOKEN"/);
-  assert.deepEqual(complaints, []);
-});
-
-async function openPage(operatorUrl: string): Promise<{ readonly page: Page; readonly complaints: string[] }> {
-  const page = await browser().newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  await page.goto(`${operatorUrl}/docs`);
-  return { page, complaints };
-}

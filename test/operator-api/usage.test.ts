@@ -166,42 +166,6 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
   }
 });
 
-test('a long series by key takes few queries, and is the same in pages of any length', async () => {
-  await using service = await testService();
-  const client = await apiClient(service, 'viewer');
-  const now = service.clock.now().unix;
-  const ids = [(await service.issue()).key.id, (await service.issue()).key.id].sort();
-  const [one = '', two = ''] = ids;
-  const ages = [2_000, 1_999, 1_500, 90, 3, 2, 1];
-  for (const age of ages) await use(service, now - age * MINUTE, { [one]: age, [two]: 1 });
-  const { usage } = service.storage;
-  const { sums } = usage;
-  let queries = 0;
-  usage.sums = (query) => {
-    queries += 1;
-    return sums.call(usage, query);
-  };
-  const read = async (limit: number) => {
-    const rows: [string, number][] = [];
-    for (let next: string | undefined = `/usage?by=minute&group=key&since=2d&limit=${limit}`; next; ) {
-      const answer = await client.send('GET', next);
-      rows.push(
-        ...(await json<(Usage & { id: string })[]>(answer)).map(({ id, served }): [string, number] => [id, served]),
-      );
-      next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
-      service.clock.advance(MINUTE);
-    }
-    return rows;
-  };
-  const expected = ages.flatMap((age): [string, number][] => [
-    [one, age],
-    [two, 1],
-  ]);
-  assert.deepEqual(await read(100), expected);
-  assert.ok(queries < 200, `${queries} queries for 2,880 minutes`);
-  assert.deepEqual(await read(3), expected);
-});
-
 test('the API tells at once what its own instance counted', async () => {
   await using service = await testService();
   const client = await apiClient(service, 'viewer');
