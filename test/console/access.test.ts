@@ -3,9 +3,10 @@ import { request } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { hashSecret } from '../../src/catalog/api-key.ts';
-import { fillWithLife, HOSTILE_NAMES, pagesOf } from '../kit/console/life.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
 import { ACTOR, loginLink, send, signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
+import { fillWithLife, HOSTILE_NAMES, pagesOf } from './life.ts';
 
 /** Access to the console, over real HTTP. */
 
@@ -26,44 +27,56 @@ test('the public listener has nothing of the console', async () => {
   }
 });
 
-test('without a session every page leads to the login, and every form is refused', async () => {
+/** Pages that are forms, which a viewer may not see. */
+const FORMS = /\/(new|edit|rotate|revoke|delete|import)$/;
+
+test('every page leads a stranger to the login, shows a viewer nothing that changes, and is under a strict policy without a secret', async () => {
   await using service = await testService();
   const life = await fillWithLife(service);
-  for (const [, path] of pagesOf(life).filter(([name]) => !name.startsWith('login'))) {
-    const response = await send(service, path);
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/console/login'], path);
-    assert.equal(await response.text(), '');
-    assert.equal((await send(service, path, { method: 'HEAD' })).status, 303, path);
+  const { key, secret } = await service.issue({ name: 'secret bearer' });
+  const [admin, viewer] = [await signIn(service, 'admin'), await signIn(service, 'viewer')];
+  const sessions = await service.storage.sessions.list(service.clock.now().unix);
+  const other = sessions.find(({ role }) => role === 'admin')?.id ?? assert.fail();
+  const token = admin.cookie.split('=')[1] ?? '';
+  const secrets = [secret, hashSecret(secret), token, hashSecret(token)];
+  const own: [string, string] = ['own', `/keys/${key.id}`];
+  for (const [name, path] of [...pagesOf(life), own]) {
+    const isOpen = name.startsWith('login');
+    const stranger = await send(service, path);
+    const to = isOpen ? null : '/console/login';
+    assert.deepEqual([stranger.status, stranger.headers.get('location')], [isOpen ? 200 : 303, to], path);
+    if (!isOpen) assert.equal(await stranger.text(), '');
+
+    const answer = await admin.get(path);
+    const text = await answer.text();
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'.*frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /unsafe/);
+    const headers = ['cache-control', 'x-content-type-options'].map((each) => answer.headers.get(each));
+    assert.deepEqual(headers, ['no-store', 'nosniff'], name);
+    assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|<[^>]*\s(style|on\w+)=(?=["'])/i, name);
+    for (const each of secrets) assert.ok(!text.includes(each), `${name} tells a secret`);
+    for (const hostile of HOSTILE_NAMES.filter((each) => /[<"]/.test(each))) assert.ok(!text.includes(hostile), name);
+    if (!isOpen) assert.match(text, /<bdi>operator<\/bdi> <span class="badge" title="Your role">admin<\/span>/);
+
+    if (isOpen || name === 'nothing') continue;
+    const seen = await viewer.get(path);
+    assert.equal(seen.status, FORMS.test(path) ? 403 : 200, path);
+    const page = await seen.text();
+    const actions = [...page.matchAll(/<form method="post" action="\/console([^"]*)"/g)].map(([, action]) => action);
+    const changing = actions.filter((action) => action !== '/logout' && !action?.startsWith('/sessions/'));
+    assert.deepEqual(changing, [], path);
+    assert.doesNotMatch(page, /href="[^"]*\/(new|edit|rotate|revoke|delete|import)"/, path);
+    assert.ok(!page.includes(`/sessions/${other}/end`), path);
   }
-  const posted = await send(service, `/keys/${life.busyKey}/revoke`, { body: new URLSearchParams({ csrf: '' }) });
-  assert.equal(posted.status, 403);
-  assert.equal((await service.storage.keys.find(life.busyKey))?.revokedAt, null);
   assert.equal((await fetch(service.operatorUrl, { redirect: 'manual' })).headers.get('location'), '/console');
-});
-
-test('an address with a slash at its end is that of the page', async () => {
-  await using service = await testService();
-  const operator = await signIn(service);
-  for (const path of ['/', '/keys/', '/tokens/']) assert.equal((await operator.get(path)).status, 200, path);
-  assert.equal((await operator.get('/keys//')).status, 404);
-});
-
-test('a page is answered to HEAD as to GET, without its body', async () => {
-  await using service = await testService();
-  const { cookie } = await signIn(service);
-  const head = await fetch(`${service.operatorUrl}/console/keys`, { method: 'HEAD', headers: { cookie } });
-  assert.deepEqual(
-    [head.status, head.headers.get('content-type'), await head.text()],
-    [200, 'text/html; charset=utf-8', ''],
-  );
 });
 
 test('an API key gives no access, neither as a header nor as a cookie nor as a login', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
-  for (const headers of [{ authorization: `Bearer ${secret}` }, { cookie: `pet_catalog_console=${secret}` }]) {
+  for (const headers of [{ authorization: `Bearer ${secret}` }, { cookie: `pet_catalog_console=${secret}` }])
     assert.equal((await send(service, '/keys', { headers })).headers.get('location'), '/console/login');
-  }
   assert.equal((await login(service, secret)).status, 403);
 });
 
@@ -156,12 +169,11 @@ test('a guessed login waits for no writer', { skip }, async () => {
 test('a planted session id is not adopted at the login', async () => {
   await using service = await testService();
   const planted = `pet_catalog_console=${'a'.repeat(43)}`;
-  const { token } = await loginLink(service);
-  const opened = await login(service, token, { cookie: planted });
+  const opened = await login(service, (await loginLink(service)).token, { cookie: planted });
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
-  assert.notEqual(cookie, planted);
-  assert.equal((await send(service, '/keys', { headers: { cookie } })).status, 200);
-  assert.equal((await send(service, '/keys', { headers: { cookie: planted } })).status, 303);
+  const status = async (sent: string) => (await send(service, '/keys', { headers: { cookie: sent } })).status;
+  assert.deepEqual([await status(cookie), await status(planted)], [200, 303]);
+  assert.equal(await status(`theme=dark; ${cookie}`), 200, 'among other cookies');
 });
 
 test('a session ends after twelve hours, by signing out, or by another operator; a restart does not end it', async () => {
@@ -174,6 +186,9 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   assert.equal(out.headers.get('location'), '/console/login');
   assert.match(out.headers.get('set-cookie') ?? '', /^pet_catalog_console_\d+=; Path=\/console; Max-Age=0;/);
   assert.equal((await one.get('/keys')).status, 303);
+  const [ended, began] = await service.storage.audit.list({ since: 0, limit: 2 });
+  assert.deepEqual([ended?.action, ended?.operator], ['console.revoke', { actor: ACTOR, via: 'console' }]);
+  assert.deepEqual([began?.action, began?.operator], ['console.open', { actor: ACTOR, via: 'console' }]);
 
   const sessions = await service.storage.sessions.list(service.clock.now().unix);
   assert.equal(sessions.length, 2);
@@ -196,8 +211,6 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   const cookie = `pet_catalog_console_${port}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict; Secure`;
   assert.deepEqual([closed.headers.get('location'), closed.headers.get('set-cookie')], ['/console/login', cookie]);
   assert.equal((await last.get('/keys')).status, 303);
-  const among = { headers: { cookie: `theme=dark; ${other.cookie}` } };
-  assert.equal((await send(service, '/keys', among)).status, 200, 'among other cookies');
 
   for (let passed = 0; passed < SESSION_SECONDS; passed += IDLE_SECONDS / 2) {
     assert.equal((await other.get('/keys')).status, 200);
@@ -208,29 +221,24 @@ test('a session ends after twelve hours, by signing out, or by another operator;
 
 test('a session ends after an hour without use, and a page that refreshes itself is no use', async () => {
   await using service = await testService();
+  const { storage, clock } = service;
   const [used, watched] = [await signIn(service), await signIn(service)];
   const refresh = () => send(service, '', { headers: { cookie: watched.cookie, 'x-refresh': '1' } });
-  for (let minutes = 0; minutes < 59; minutes += 1) {
-    service.clock.advance(60);
-    assert.equal((await used.get('/keys')).status, 200);
-    assert.equal((await refresh()).status, 200);
+  for (let quarter = 0; quarter < 3; quarter += 1) {
+    clock.advance(900);
+    assert.deepEqual([(await used.get('/keys')).status, (await refresh()).status], [200, 200]);
   }
-  service.clock.advance(60);
-  assert.equal((await refresh()).status, 303);
-  assert.equal((await used.get('/keys')).status, 200);
-  const { touch } = service.storage.sessions;
-  service.clock.advance(60);
-  service.storage.sessions.touch = () => Promise.reject(new Error('The disk is full'));
+  clock.advance(900);
+  assert.deepEqual([(await used.get('/keys')).status, (await refresh()).status], [200, 303]);
+  const seenAt = async () => (await storage.sessions.list(clock.now().unix))[0]?.lastSeenAt;
+  const noted = await seenAt();
+  clock.advance(59);
+  await used.get('/keys');
+  assert.equal(await seenAt(), noted, 'noted once a minute at most');
+  clock.advance(1);
+  storage.sessions.touch = () => Promise.reject(new Error('The disk is full'));
   assert.equal((await used.get('/keys')).status, 200, 'a use that cannot be stored');
-  service.storage.sessions.touch = touch;
-  assert.equal((await used.get('/keys')).status, 200);
-  const writes = countTouches(service);
-  for (let i = 0; i < 5; i += 1) await used.get('/keys');
-  assert.equal(writes(), 0, 'noted once a minute at most');
-  service.clock.advance(60);
-  for (let i = 0; i < 5; i += 1) await used.get('/keys');
-  assert.equal(writes(), 1);
-  service.clock.advance(IDLE_SECONDS);
+  clock.advance(IDLE_SECONDS - 60);
   assert.equal((await used.get('/keys')).status, 303);
 });
 
@@ -259,93 +267,60 @@ test('a form without the token of its own session, or from another site, changes
   assert.notEqual((await service.storage.keys.find(busyKey))?.revokedAt, null);
 });
 
-test('every page is under a strict policy, is not kept, and holds no secret, no hash and nothing inline', async () => {
-  await using service = await testService();
-  const life = await fillWithLife(service);
-  const { key, secret } = await service.issue({ name: 'secret bearer' });
-  const operator = await signIn(service);
-  const token = operator.cookie.split('=')[1] ?? '';
-  const secrets = [secret, hashSecret(secret), token, hashSecret(token)];
-  const more: [string, string][] = [
-    ['own', `/keys/${key.id}`],
-    ['found', '/keys?q=bearer'],
-  ];
-  for (const [name, path] of [...pagesOf(life), ...more]) {
-    const response = await operator.get(path);
-    const text = await response.text();
-    const policy = response.headers.get('content-security-policy') ?? '';
-    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/);
-    assert.match(policy, /frame-ancestors 'none'/);
-    assert.doesNotMatch(policy, /unsafe/);
-    assert.equal(response.headers.get('cache-control'), 'no-store', name);
-    assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-    assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|<[^>]*\s(style|on\w+)=(?=["'])/i, name);
-    for (const each of secrets) assert.ok(!text.includes(each), `${name} tells a secret`);
-    for (const hostile of HOSTILE_NAMES.filter((each) => /[<"]/.test(each))) assert.ok(!text.includes(hostile), name);
-  }
-});
-
-test('missing pages and wrong methods get an error page', async () => {
+test('what is not there, fails, or is asked by a wrong method has a page with the navigation', async () => {
   await using service = await testService();
   const operator = await signIn(service);
-  for (const path of [
-    '/nothing',
-    '/keys/key_0000000000000000',
-    '/categories/7',
-    '/categories/import/none',
-    '/categories/x',
-    '/categories/1x',
-    '/pets/1x',
-  ]) {
-    const response = await operator.get(path);
-    assert.equal(response.status, 404, path);
-    assert.match(await response.text(), /<h1>Not found<\/h1>/);
+  for (const path of ['/', '/keys/', '/tokens/', '/keys?q=%00'])
+    assert.equal((await operator.get(path)).status, 200, path);
+  const head = await send(service, '/keys', { method: 'HEAD', headers: { cookie: operator.cookie } });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+  for (const [path, message] of [
+    ['/nothing', 'There is nothing at this address'],
+    ['/keys//', 'There is no key'],
+    ['/keys/%00', 'There is nothing at this address'],
+    ['/keys/key_none/unban', 'There is no key key_none'],
+    ['/categories/7', 'There is no category 7'],
+    ['/categories/1x', 'There is no category 1x'],
+    ['/categories/import/none', 'import'],
+    ['/pets/1x', 'pet'],
+  ] as const) {
+    const answer = await operator.get(path);
+    const text = await answer.text();
+    assert.equal(answer.status, 404, path);
+    assert.match(text, /<nav aria-label="Console">.*<h1>Not found<\/h1>/s, path);
+    assert.ok(text.includes(message), path);
   }
-  for (const path of ['/keys/%00', '/categories/%00', '/pets/%00'])
-    assert.equal((await operator.get(path)).status, 404);
-  assert.equal((await operator.post('/sessions/%00/end')).status, 404);
-  assert.equal((await operator.get('/keys?q=%00')).status, 200);
-  for (const word of ['__proto__', 'constructor', 'nothing']) {
+  for (const word of ['__proto__', 'constructor', 'nothing'])
     assert.doesNotMatch(await operator.page(`/keys?done=${word}`), /class="notice"/);
-  }
   for (const path of ['/consoles', '/api/v1s', '/nothing'])
     assert.equal((await fetch(service.operatorUrl + path)).status, 404, path);
-  const wrong = await operator.post('/audit');
-  assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
-  assert.equal((await operator.get('/logout')).status, 405);
   const [, asset = ''] = /href="\/console(\/assets\/[^"]+)"/.exec(await operator.page('')) ?? [];
-  const posted = await operator.post(asset);
-  assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
-  await operator.get(asset);
-  const routes = service.events.answered.map(({ route }) => route).filter((route) => route.startsWith('/console'));
-  assert.deepEqual(
-    ['/console/assets', '/console/login', '/console/keys/{id}', '/console/categories/{id}'].filter(
-      (route) => !routes.includes(route),
-    ),
-    [],
-  );
-  for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
-    const response = await send(service, '/login', { method });
-    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);
-    assert.equal((await send(service, '/keys', { method })).status, 403, 'and it does not redirect');
-    const signedIn = await send(service, '/keys', { method, headers: { cookie: operator.cookie } });
-    assert.deepEqual([signedIn.status, signedIn.headers.get('allow')], [405, 'GET, HEAD']);
+  const session = { cookie: operator.cookie };
+  for (const [method, path, headers, status, allow] of [
+    ['GET', '/logout', session, 405, 'POST'],
+    ['POST', '/audit', session, 405, 'GET, HEAD'],
+    ['POST', asset, session, 405, 'GET, HEAD'],
+    ['DELETE', '/keys', session, 405, 'GET, HEAD'],
+    ['DELETE', '/login', {}, 405, 'GET, HEAD, POST'],
+    ['DELETE', '/keys', {}, 403, null],
+  ] as const) {
+    const answer = await send(service, path, { method, headers });
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [status, allow], `${method} ${path}`);
   }
+  await operator.get(asset);
+  const routes = service.events.answered.map(({ route }) => route);
+  for (const route of ['/console/assets', '/console/login', '/console/keys/{id}/unban', '/console/categories/{id}'])
+    assert.ok(routes.includes(route), route);
   assert.equal(service.events.failures.length, 0);
-});
 
-test('the audit records who opened and who ended a session', async () => {
-  await using service = await testService();
-  const operator = await signIn(service);
-  await operator.post('/logout');
-  const entries = await service.storage.audit.list({ since: 0, limit: 10 });
-  assert.deepEqual(
-    entries.map(({ action, operator: { actor, via } }) => [action, actor, via]),
-    [
-      ['console.revoke', ACTOR, 'console'],
-      ['console.open', ACTOR, 'console'],
-    ],
-  );
+  const { keys } = service.storage;
+  const failing = () => Promise.reject(new CatalogError('unavailable', 'The database does not respond; try again'));
+  Object.assign(keys, { page: failing, insert: failing });
+  const lost = await operator.post('/keys/new', { name: 'x', plan: 'free', scopes: 'pets:read' });
+  assert.equal(lost.status, 503, 'no mistake of the form');
+  const failed = await operator.get('/keys');
+  assert.equal(failed.status, 503);
+  assert.match(await failed.text(), /<nav aria-label="Console">.*The database does not respond/s);
 });
 
 function login(service: TestService, token: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -361,15 +336,4 @@ function fromAddress(localAddress: string, url: string, form: string): Promise<n
     });
     sent.on('error', reject).end(form);
   });
-}
-
-/** Counts the uses of sessions that are written from now on. */
-function countTouches({ storage: { sessions } }: TestService): () => number {
-  const { touch } = sessions;
-  let count = 0;
-  sessions.touch = (...args) => {
-    count += 1;
-    return touch.apply(sessions, args);
-  };
-  return () => count;
 }

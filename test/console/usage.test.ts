@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock, untilTrue } from '../kit/clock.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { testService } from '../kit/service.ts';
 import { addUsage, LIST } from '../kit/usage.ts';
@@ -125,24 +125,4 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
   );
   assert.equal((await operator.get('/owner?owner=none')).status, 404);
   assert.match(await operator.page('/owner?owner=cus%00_1'), /3 keys of this owner/, 'no database takes a NUL');
-});
-
-test('routes of the last hour are those of whole hours, and a month is exported from its first second on', async () => {
-  await using service = await testService({}, manualClock(Date.UTC(2026, 1, 1) / 1_000));
-  const { key } = await service.issue({ name: 'site', owner: 'cus_1' });
-  const now = service.clock.now().unix;
-  const counts = { served: 3, refused: 0, clientErrors: 0, serverErrors: 0 };
-  const use = (at: number) => addUsage(service.storage, at, [{ keyId: key.id, ...counts, first: at, last: at }]);
-  await use(now);
-  const operator = await signIn(service);
-  const months = (await (await operator.get('/owner/export?owner=cus_1')).text()).split('\n').slice(1, -1);
-  assert.deepEqual(
-    months.map((row) => row.split(',')[0]),
-    ['2026-02-01T00:00:00Z'],
-  );
-  service.clock.advance(3 * 3_600);
-  const later = await signIn(service);
-  assert.deepEqual(headsIn(await later.page(`/keys/${key.id}?range=1h`), 'routes'), []);
-  await use(now + 3 * 3_600 - 60);
-  assert.deepEqual(headsIn(await later.page(`/keys/${key.id}?range=1h`), 'routes'), ['GET /v1/categories']);
 });

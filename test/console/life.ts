@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
-import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
-import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../../src/catalog/usage.ts';
-import { storeBan } from '../bans.ts';
-import type { TestService } from '../service.ts';
-import { addUsage as addRecords } from '../usage.ts';
-import { ACTOR } from './visitor.ts';
+import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../src/catalog/usage.ts';
+import { storeBan } from '../kit/bans.ts';
+import { ACTOR } from '../kit/console/visitor.ts';
+import type { TestService } from '../kit/service.ts';
+import { addUsage as addRecords } from '../kit/usage.ts';
 
 const DAY_SECONDS = 86_400;
 const BY = { actor: ACTOR, via: 'console' } as const;
