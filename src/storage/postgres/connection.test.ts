@@ -6,7 +6,8 @@ import pg from 'pg';
 import sql from 'sql-template-tag';
 import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { openEngine } from '../open.ts';
-import { awaitServer, connect, notOpened, openPool } from './connection.ts';
+import { awaitServer, connect, openPool } from './connection.ts';
+import { refusalOf } from './others.ts';
 
 /** A server that does with each connection, once it has asked to begin, what the test says. */
 async function serverThat(answers: (socket: Socket) => void) {
@@ -57,28 +58,6 @@ test('a server that accepts a connection and says nothing is given up after two 
 }, async () => {
   using server = await serverThat(() => {});
   await assert.rejects(connect(server.url, 'test'), /timeout expired/);
-});
-
-test('an error says what to do about it', () => {
-  const [authority, correct] = [
-    'name the certificate of its authority in DATABASE_URL with',
-    'or correct DATABASE_URL',
-  ];
-  for (const [code, advice] of [
-    ['3D000', `; create it, ${correct}`],
-    ['28P01', '; correct the password in DATABASE_URL'],
-    ['ECONNREFUSED', `; start the server, ${correct}`],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', `; ${authority} sslrootcert=FILE`],
-    ['SELF_SIGNED_CERT_IN_CHAIN', `; ${authority} sslrootcert=FILE`],
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', `; ${authority} sslrootcert=FILE`],
-    ['EPIPE', ''],
-  ] as const) {
-    const error = Object.assign(new Error('No'), { code });
-    for (const thrown of [error, new AggregateError([error, new Error('other')])]) {
-      const message = `Cannot open the database postgres://u:***@h/d: No; waited${advice}`;
-      assert.throws(() => notOpened('postgres://u:secret@h/d', '; waited')(thrown), { message });
-    }
-  }
 });
 
 test('the server drops a dead client within half a minute, and gives up what takes long', {
@@ -143,4 +122,19 @@ test('a weaker mode of TLS that encrypts becomes the strictest', () => {
   ] as const)
     assert.equal(addressOf(postgres(mode)), postgres(strict));
   assert.equal(addressOf('postgres://h/d?sslmode=require'), 'postgres://h/d?sslmode=verify-full');
+});
+
+test('a server that lacks locks or notifications is refused by its name, and PostgreSQL is not', () => {
+  const server = 'PostgreSQL 15.14 (Debian 15.14-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit';
+  for (const [name, extensions, refusal] of [
+    [
+      'CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu, built 2024/05/15)',
+      null,
+      /^CockroachDB is not supported: .*; use /,
+    ],
+    [server, 'plpgsql citus', /^Citus is not supported: .*; use /],
+    [server, null, /^$/],
+    [server, 'plpgsql pg_stat_statements', /^$/],
+  ] as const)
+    assert.match(refusalOf({ server: name, extensions }) ?? '', refusal);
 });

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { manualClock } from '../../../test/kit/clock.ts';
-import { temporaryFolder } from '../../../test/kit/service.ts';
-import { onSqlite } from '../../../test/kit/storage/bench.ts';
-import { retriesContract } from '../../../test/kit/storage/retries.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Transaction } from '../engine.ts';
@@ -16,12 +12,9 @@ import type { Tables } from './tables.ts';
 
 const NOW = 1_800_000_000;
 
-retriesContract(onSqlite);
-
 /** A migrated database. `create` makes a number, one higher each time, with the Idempotency-Key. */
 async function openBench() {
-  const folder = temporaryFolder();
-  const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
   let made = 0;
   const transact = <T>(work: (trx: Transaction) => Promise<T>) => db.transaction(work);
   const create = async (key: string | undefined, { keyId = 'key_1', fingerprint = 'f', now = NOW } = {}) => {
@@ -29,15 +22,7 @@ async function openBench() {
     const { resource, isReplay } = await transact((trx) => once(trx, { ...id, now }, async () => ({ made: ++made })));
     return [resource.made, isReplay];
   };
-  return {
-    db,
-    transact,
-    create,
-    async [Symbol.asyncDispose]() {
-      await db.close();
-      folder[Symbol.dispose]();
-    },
-  };
+  return { db, transact, create, [Symbol.asyncDispose]: () => db.close() };
 }
 
 test('a key for a different request is refused while its outcome is kept, and its text is not stored', async () => {

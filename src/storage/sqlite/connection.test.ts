@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempDisposableSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposableSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { untilTrue } from '../../../test/kit/clock.ts';
-import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
+import { CommitLost, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
 import { openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
 
-/** SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE and SQLITE_CORRUPT (sqlite.org/rescode.html). */
-const [FSYNC, _WRITE, CORRUPT] = [1_034, 778, 11];
+/** SQLITE_CORRUPT (sqlite.org/rescode.html). */
+const CORRUPT = 11;
 
 /** A connection to a new file with the table `t`. */
 function openPlace({ isService = false } = {}) {
@@ -24,7 +24,6 @@ function openPlace({ isService = false } = {}) {
     folder: folder.path,
     file,
     connection,
-    values: () => (connection.prepare('SELECT x FROM t').all([]) as { x: number }[]).map(({ x }) => x),
     pragma: (name: string) => Object.values((connection.prepare(`PRAGMA ${name}`).all([])[0] ?? {}) as object)[0],
     [Symbol.dispose]() {
       connection.close();
@@ -33,9 +32,9 @@ function openPlace({ isService = false } = {}) {
   };
 }
 
-/** Fails the next statement of this text. */
-function failNext(t: TestContext, text: string, fields: object): Error {
-  const fault = Object.assign(new Error('disk I/O error'), fields);
+/** Fails the next statement of this text as damage does. */
+function failNext(t: TestContext, text: string): void {
+  const fault = Object.assign(new Error('disk I/O error'), { errcode: CORRUPT });
   for (const method of ['run', 'all'] as const) {
     const original = StatementSync.prototype[method] as (...values: never[]) => unknown;
     const failing = t.mock.method(StatementSync.prototype, method, function (this: StatementSync, ...values: never[]) {
@@ -44,7 +43,6 @@ function failNext(t: TestContext, text: string, fields: object): Error {
       throw fault;
     });
   }
-  return fault;
 }
 
 test('a database is opened with a log, full syncs and foreign keys, and waits for others until told not to', () => {
@@ -59,28 +57,11 @@ test('a database is opened with a log, full syncs and foreign keys, and waits fo
   assert.equal(connection.isTransaction, true);
 });
 
-test('after a failed sync nothing is written, and the process is told to end', async (t) => {
-  using place = openPlace();
-  const { file, connection, values } = place;
-  connection.prepare('INSERT INTO t VALUES (1)').run([]);
-  const text = 'INSERT INTO t VALUES (2)';
-  const fault = failNext(t, text, { errcode: FSYNC });
-  const message = `The log of the database ${file} could not be synced to the disk: the last writes may or may not be stored; see dmesg, and move the database to another disk`;
-  const failed = { constructor: LogNotSynced, message, cause: fault };
-  assert.throws(() => connection.prepare(text).run([]), failed);
-  t.mock.restoreAll();
-  assert.throws(() => connection.assertWritable(), { constructor: WritesSuspended, message });
-  assert.deepEqual(values(), [1], 'reads go on');
-  await assert.rejects(async () => {
-    throw await connection.failed;
-  }, failed);
-});
-
 test('damage that a statement meets stops every write of a service, and ends a command', (t) => {
   for (const isService of [false, true]) {
     using place = openPlace({ isService });
     const { file, connection } = place;
-    failNext(t, 'SELECT x FROM t WHERE x = 1', { errcode: CORRUPT });
+    failNext(t, 'SELECT x FROM t WHERE x = 1');
     const message = `The database ${file} is damaged: disk I/O error; put a backup in its place with \`pet-catalog restore BACKUP\``;
     assert.throws(() => connection.prepare('SELECT x FROM t WHERE x = 1').all([]), {
       constructor: isService ? WritesSuspended : DatabaseDamaged,
@@ -98,7 +79,7 @@ test('damage that a read beside an import meets stops every write of a service',
   const db = new SqliteDatabase(connection, { file, isWritable: true });
   await db.transaction(async () => {
     db.startLarge();
-    failNext(t, 'SELECT x FROM t', { errcode: CORRUPT });
+    failNext(t, 'SELECT x FROM t');
     await assert.rejects(async () => db.reader?.all(sql`SELECT x FROM t`), WritesSuspended);
   });
   assert.throws(() => connection.assertInPlace(), WritesSuspended);
@@ -106,46 +87,6 @@ test('damage that a read beside an import meets stops every write of a service',
     db.transaction(async () => {}),
     WritesSuspended,
   );
-});
-
-test('without its file, log or lock nothing is committed, until it is back', () => {
-  using place = openPlace({ isService: true });
-  const { file, folder, connection, values } = place;
-  const message = `The database ${file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
-  const gone = () => {
-    assert.throws(() => connection.assertWritable(), { constructor: WritesSuspended, message });
-    assert.throws(() => connection.assertInPlace(), { constructor: WritesSuspended, message });
-    assert.throws(() => connection.assertKept(), { constructor: CommitLost, message });
-  };
-  const inPlace = () => {
-    connection.assertWritable();
-    connection.assertInPlace();
-    connection.assertKept();
-  };
-  inPlace();
-  const aside = join(folder, 'aside');
-  for (const part of ['', '-wal', '.lock']) {
-    renameSync(file + part, aside);
-    gone();
-    copyFileSync(aside, file + part);
-    gone();
-    renameSync(aside, file + part);
-    inPlace();
-  }
-  assert.deepEqual(values(), [], 'what is there can be read');
-});
-
-test('a connection that only reads, and one to memory, have no file to lose', () => {
-  using place = openPlace();
-  const { file } = place;
-  const reader = new SqliteConnection(file, new DatabaseSync(file), { isWritable: false });
-  const memory = new SqliteConnection(':memory:', new DatabaseSync(':memory:'));
-  rmSync(file);
-  for (const connection of [reader, memory]) {
-    connection.assertWritable();
-    connection.assertKept();
-    connection.close();
-  }
 });
 
 test('a change of names in the folder is noticed at once, also long after the one before', async (t) => {

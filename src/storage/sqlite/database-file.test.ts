@@ -6,7 +6,6 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,16 +14,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, flip, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
-import { DatabaseNotOpened } from '../engine.ts';
 import { claimFile } from './claim.ts';
-import { movedAside, openSound, openToRead, openToWrite } from './database-file.ts';
+import { openSound, openToRead, openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
-import { createPrivately } from './files.ts';
 
 const FRAME_BYTES = 24 + 4_096;
 
@@ -158,20 +155,16 @@ test('a file that is missing is made only on purpose, private with its folders w
   assert.throws(() => openToRead(missing), says(refusal));
   assert.throws(() => openToWrite(missing, 'change'), says(refusal));
   assert.ok(!existsSync(join(temporary.path, 'new')));
-  mkdirSync(join(temporary.path, 'open'));
-  writeFileSync(join(temporary.path, 'open/z.db'), 'z', { mode: 0o640 });
   for (const umask of [0, 0o077]) {
     const before = process.umask(umask);
     try {
       openToWrite(join(temporary.path, `${umask}/a/y.db`), 'create').close();
-      createPrivately(join(temporary.path, 'open/z.db'));
     } finally {
       process.umask(before);
     }
   }
   const modeOf = (name: string) => statSync(join(temporary.path, name)).mode & 0o777;
-  assert.deepEqual(['0', '0/a', '0/a/y.db', '63/a/y.db', 'open/z.db'].map(modeOf), [0o700, 0o700, 0o600, 0o600, 0o640]);
-  assert.equal(readFileSync(join(temporary.path, 'open/z.db'), 'utf8'), 'z');
+  assert.deepEqual(['0', '0/a', '0/a/y.db', '63/a/y.db'].map(modeOf), [0o700, 0o700, 0o600, 0o600]);
 });
 
 test('a file that a restore replaces while it is opened is not written to', async (t) => {
@@ -187,33 +180,6 @@ test('a file that a restore replaces while it is opened is not written to', asyn
   const refusal = `The database ${file} was replaced while it was opened: run this again`;
   assert.throws(() => openToWrite(file, 'change'), says(refusal));
   openToWrite(file, 'change').close();
-});
-
-test('an earlier SQLite, and a setting that is not taken, are named', (t) => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, 'x.db');
-  const { get } = StatementSync.prototype;
-  const found = new Map<string, object>();
-  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync) {
-    return found.get(this.sourceSQL) ?? get.call(this, {});
-  });
-  const refused = (why: string) =>
-    assert.throws(() => openToWrite(file, 'create'), {
-      constructor: DatabaseNotOpened,
-      message: `Cannot open the database ${file}: ${why}`,
-    });
-  for (const [version, isTaken] of [
-    ['3.51.2', false],
-    ['3.50.10', false],
-    ['3.51.3', true],
-    ['3.51.10', true],
-  ] as const) {
-    found.set('SELECT sqlite_version() AS version', { version });
-    if (isTaken) openToWrite(file, 'create').close();
-    else refused(`SQLite is ${version}; 3.51.3 or later is needed`);
-  }
-  found.set('PRAGMA synchronous', { synchronous: 1 });
-  refused('PRAGMA synchronous is 1, not 2');
 });
 
 test('what only keeps a file from being opened is said as that, with what to do', {
@@ -242,21 +208,8 @@ test('what only keeps a file from being opened is said as that, with what to do'
   refusals(`${killed}-wal`);
 });
 
-test('what restores replaced is told by number, the newest first', () => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, 'x.db');
-  assert.deepEqual(movedAside(join(folder.path, 'none/x.db')), []);
-  for (const name of ['replaced-9', 'replaced-10', 'replaced-2', 'replaced-9-wal', 'replaced-', 'other']) {
-    writeFileSync(`${file}.${name}`, '');
-  }
-  assert.deepEqual(
-    movedAside(file),
-    [10, 9, 2].map((number) => `${file}.replaced-${number}`),
-  );
-});
-
 const CREATORS = 6;
-const ROUNDS = 40;
+const ROUNDS = 10;
 /** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
 const CREATE_AT_ONCE = `
 const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');

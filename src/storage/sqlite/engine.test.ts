@@ -7,14 +7,11 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { insert, onSqlite } from '../../../test/kit/storage/bench.ts';
-import { engineContract } from '../../../test/kit/storage-contract.ts';
+import { insert } from '../../../test/kit/storage/bench.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 import { openSound } from './database-file.ts';
 import { openSqlite } from './engine.ts';
-
-engineContract(onSqlite);
 
 test('a commit to a file that was replaced meanwhile is of unknown outcome', async () => {
   using folder = temporaryFolder();

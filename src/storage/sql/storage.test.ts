@@ -2,13 +2,30 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
-import { issue } from '../../../test/kit/storage/bench.ts';
+import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
+import { storageContract } from '../../../test/kit/storage-contract.ts';
+import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
 import { openStorage } from '../open.ts';
 
+storageContract(onSqlite);
+
+const open = () =>
+  openStorage(
+    { engine: 'sqlite', file: ':memory:' },
+    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
+  );
+
+test('a plan and a scope of a later release are kept as they are', async () => {
+  await using storage = await open();
+  const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, NOW);
+  const later = { ...key, plan: 'later' as never, scopes: ['pets:read', 'later:read'] as never[] };
+  await storage.keys.insert(later, secretRecord(secret), OPERATOR);
+  assert.deepEqual(await storage.keys.find(key.id), later);
+});
+
 test('of events of the service the last thousand are kept, and every change by an operator', async () => {
-  const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000 };
-  await using storage = await openStorage({ engine: 'sqlite', file: ':memory:' }, { time: manualClock(), ...bounds });
+  await using storage = await open();
   await issue(storage, { name: 'Dog' });
   for (let at = 0; at <= 1_000; at += 1) await storage.audit.addEvent({ at, event: 'started', members: {} }, OPERATOR);
   const listed = await storage.audit.list({ since: 0, limit: 2_000, target: SERVICE_TARGET });

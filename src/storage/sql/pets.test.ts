@@ -1,4 +1,0 @@
-import { onSqlite } from '../../../test/kit/storage/bench.ts';
-import { shopContract } from '../../../test/kit/storage/shop.ts';
-
-shopContract(onSqlite);

@@ -1,4 +1,0 @@
-import { onSqlite } from '../../../test/kit/storage/bench.ts';
-import { usageContract } from '../../../test/kit/storage/usage.ts';
-
-usageContract(onSqlite);
