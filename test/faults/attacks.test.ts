@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { ATTACKS, assertEndured } from '../kit/faults/attacks.ts';
+import { ATTACKS, assertEndured } from './attacks.ts';
 
 const manners = ATTACKS.map(([, manner]) => manner);
 

@@ -46,23 +46,6 @@ test('a ban is imposed once, though the outcome was lost', options, async () => 
   assert.equal((await storage.keys.banHistory(key.id, 10)).length, 1);
 });
 
-test('attempts are forgotten after a day, and not before', options, async () => {
-  await using bench = await attemptsBench();
-  const { storage, clock, key } = bench;
-  const { unix } = clock.now();
-  const record = { keyId: key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: unix, last: unix };
-  const served = async () => {
-    await storage.purgeOutcomes();
-    await storage.usage.add(unix, [record], 'attempt');
-    return (await storage.usage.sums({ period: 'minute', since: unix - 60, group: 'key' }))[0]?.served;
-  };
-  assert.deepEqual([await served(), await served()], [1, 1]);
-  clock.advance(86_399);
-  assert.equal(await served(), 1);
-  clock.advance(1);
-  assert.equal(await served(), 2);
-});
-
 /** A key, and storage that loses the answer to a COMMIT when it is told so. */
 async function attemptsBench() {
   await using stack = new AsyncDisposableStack();

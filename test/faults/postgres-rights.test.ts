@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { create, names, UNLIMITED } from '../kit/faults/outage.ts';
-import { startPgBouncer } from '../kit/faults/pgbouncer.ts';
-import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/postgres-server.ts';
+import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { startPgBouncer } from './pgbouncer.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
 
@@ -23,91 +25,106 @@ async function problems(url: string): Promise<string[]> {
     .map((each) => (each.status === 'ok' ? each.finding : `${each.status}: ${each.finding}; ${each.advice}`));
 }
 
-async function migrated(postgres: PostgresServer): Promise<void> {
-  using folder = temporaryFolder();
-  const { code, stderr } = await run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: postgres.url } });
-  assert.equal(code, 0, stderr);
-}
-
-/** The address of the server for a role of these attributes and rights. */
-async function asRole(postgres: PostgresServer, attributes: string, ...grants: string[]): Promise<string> {
-  await postgres.query(`create role guest login ${attributes}`);
-  for (const grant of grants) await postgres.query(`${grant} to guest`);
-  return postgres.url.replace('postgres://postgres@', 'postgres://guest@');
-}
+let server: PostgresServer;
+before(async () => {
+  if (!skip) server = await startPostgres();
+});
+after(() => server?.[Symbol.asyncDispose]());
 
 const ALL = 'grant select, insert, update, delete on all tables in schema public';
+let databases = 0;
+
+/** An empty database of the server; `guest` is its address for a role of its own that has nothing granted. */
+async function newDatabase() {
+  databases += 1;
+  const [name, role] = [`pets${databases}`, `guest${databases}`];
+  await server.query(`create database ${name}`);
+  await server.query(`create role ${role} login`);
+  const url = server.url.replace(/postgres$/, name);
+  const migrate = async () => {
+    using folder = temporaryFolder();
+    const { code, stderr } = await run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: url } });
+    assert.equal(code, 0, stderr);
+  };
+  return {
+    name,
+    role,
+    url,
+    guest: url.replace('//postgres@', `//${role}@`),
+    migrate,
+    sql: (text: string) => query(url, text),
+  };
+}
+
+/** What `keys create` says of a database that it cannot use. */
+async function refusal(url: string): Promise<string> {
+  using folder = temporaryFolder();
+  const { code, stderr } = await run(['keys', 'create', '--name', 'x'], {
+    cwd: folder.path,
+    env: { DATABASE_URL: url },
+  });
+  assert.equal(code, 1);
+  return stderr;
+}
 
 test('`doctor` tries the work of a service, which the owner of the database may do', { skip }, async () => {
-  await using postgres = await startPostgres();
+  const { url, migrate, sql } = await newDatabase();
   const able = ['The role may do all that a service does'];
-  assert.deepEqual(await problems(postgres.url), able);
-  await migrated(postgres);
-  assert.deepEqual(await problems(postgres.url), able);
-  assert.deepEqual(await postgres.query(`select 1 from pg_class where relname like 'pet_catalog_doctor%'`), []);
+  assert.deepEqual(await problems(url), able);
+  await migrate();
+  assert.deepEqual(await problems(url), able);
+  assert.deepEqual(await sql(`select 1 from pg_class where relname like 'pet_catalog_doctor%'`), []);
 });
 
 test('a role without CREATE is named by `doctor` and by a start', { skip }, async () => {
-  await using postgres = await startPostgres();
   using folder = temporaryFolder();
-  const url = await asRole(postgres, '');
+  const { role, guest, migrate, sql } = await newDatabase();
   const denied =
     'permission denied for schema public; make the role of DATABASE_URL the owner of the database, or grant it what is missing';
-  assert.deepEqual(await problems(url), [`problem: It cannot create tables: ${denied}`]);
-  const started = await runProcess(['serve'], { cwd: folder.path, env: { DATABASE_URL: url, PORT: '0' } });
+  assert.deepEqual(await problems(guest), [`problem: It cannot create tables: ${denied}`]);
+  const started = await runProcess(['serve'], { cwd: folder.path, env: { DATABASE_URL: guest, PORT: '0' } });
   assert.equal(started.code, 1);
   assert.match(started.stderr, new RegExp(`^pet-catalog: Cannot open the database .*: ${denied}$`, 'm'));
-
-  await migrated(postgres);
-  await postgres.query(`${ALL} to guest`);
-  assert.deepEqual(await problems(url), [`warning: It cannot create tables: ${denied}`]);
+  await migrate();
+  await sql(`${ALL} to ${role}`);
+  assert.deepEqual(await problems(guest), [`warning: It cannot create tables: ${denied}`]);
 });
 
 test('a table that the role may not write is named by `doctor`, and by the command that meets it', {
   skip,
 }, async () => {
-  await using postgres = await startPostgres();
-  await migrated(postgres);
-  const url = await asRole(postgres, '', ALL, 'grant create on schema public');
-  await postgres.query('revoke insert on api_keys from guest');
-  assert.deepEqual(await problems(url), [
+  const { role, guest, migrate, sql } = await newDatabase();
+  await migrate();
+  for (const grant of [ALL, 'grant create on schema public']) await sql(`${grant} to ${role}`);
+  await sql(`revoke insert on api_keys from ${role}`);
+  assert.deepEqual(await problems(guest), [
     'problem: The role may not read and write the table api_keys; grant select, insert, update, delete on api_keys to the role of DATABASE_URL',
   ]);
-  using folder = temporaryFolder();
-  const issued = await run(['keys', 'create', '--name', 'x'], { cwd: folder.path, env: { DATABASE_URL: url } });
-  assert.deepEqual(
-    [issued.code, issued.stderr],
-    [
-      1,
-      'pet-catalog: permission denied for table api_keys; make the role of DATABASE_URL the owner of the database, or grant it what is missing\n',
-    ],
+  assert.equal(
+    await refusal(guest),
+    'pet-catalog: permission denied for table api_keys; make the role of DATABASE_URL the owner of the database, or grant it what is missing\n',
   );
 });
 
 test('a server that only reads is named by `doctor`, and by the command that meets it', { skip }, async () => {
-  await using postgres = await startPostgres();
-  await migrated(postgres);
-  await postgres.query('alter system set default_transaction_read_only = on');
-  await postgres.query('select pg_reload_conf()');
+  const { name, url, migrate, sql } = await newDatabase();
+  await migrate();
+  await sql(`alter database ${name} set default_transaction_read_only = on`);
   const advice =
     'it only reads, as a standby or a role with default_transaction_read_only does: let it write, or correct DATABASE_URL';
-  const told = await problems(postgres.url);
+  const told = await problems(url);
   assert.ok(
     told.includes(`problem: It cannot write: cannot execute UPDATE in a read-only transaction; ${advice}`),
     `${told}`,
   );
-  using folder = temporaryFolder();
-  const issued = await run(['keys', 'create', '--name', 'x'], {
-    cwd: folder.path,
-    env: { DATABASE_URL: postgres.url },
-  });
-  assert.equal(issued.code, 1);
-  assert.match(issued.stderr, new RegExp(`^pet-catalog: cannot execute .* in a read-only transaction; ${advice}\n$`));
+  assert.match(
+    await refusal(url),
+    new RegExp(`^pet-catalog: cannot execute .* in a read-only transaction; ${advice}\n$`),
+  );
 });
 
 test('a service runs through PgBouncer with its defaults', { skip: skipPooler }, async () => {
-  await using postgres = await startPostgres();
-  await using pooler = await startPgBouncer(postgres.port, 'session');
+  await using pooler = await startPgBouncer(server.port, 'session');
   assert.deepEqual(await problems(pooler.url), ['The role may do all that a service does']);
   await using service = await testService({ DATABASE_URL: pooler.url });
   const { secret } = await service.issue(UNLIMITED);
@@ -120,8 +137,7 @@ test('a service runs through PgBouncer with its defaults', { skip: skipPooler },
 });
 
 test('a pooler in transaction mode is refused', { skip: skipPooler }, async () => {
-  await using postgres = await startPostgres();
-  await using pooler = await startPgBouncer(postgres.port, 'transaction');
+  await using pooler = await startPgBouncer(server.port, 'transaction');
   const finding =
     'A pooler in transaction mode stands before PostgreSQL: locks, notifications and deadlines need a session';
   const advice = 'set pool_mode = session, or connect to the server itself';
@@ -133,18 +149,20 @@ test('a pooler in transaction mode is refused', { skip: skipPooler }, async () =
 });
 
 test('at the connection limit of the role requests wait for a connection, and none is refused', { skip }, async () => {
-  await using postgres = await startPostgres();
+  const { name, role, guest, sql } = await newDatabase();
   // One for the claim, one that listens, and two of the ten in the pool.
-  const url = await asRole(postgres, 'superuser');
-  await postgres.query('alter role guest nosuperuser connection limit 4');
-  await postgres.query('alter database postgres owner to guest');
-  await postgres.query('grant create on schema public to guest');
+  await sql(`alter role ${role} connection limit 4`);
+  await sql(`alter database ${name} owner to ${role}`);
+  await sql(`grant create on schema public to ${role}`);
   using folder = temporaryFolder();
-  await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env: { DATABASE_URL: url } });
+  await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env: { DATABASE_URL: guest } });
+  // Commands find the running service by this file, which holds a secret.
+  const [note = ''] = readdirSync(folder.path).filter((each) => each.endsWith('.operator'));
+  assert.equal(statSync(join(folder.path, note)).mode & 0o777, 0o600);
   const secret = /petcat_live_\w+/.exec(service.output.stdout)?.[0];
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
   const statuses = await Promise.all(
-    Array.from({ length: 60 }, async (_, index) => {
+    Array.from({ length: 12 }, async (_, index) => {
       const body = JSON.stringify({ name: `pet ${index}` });
       const key = { ...headers, 'idempotency-key': `${index}` };
       const answer = await fetch(index % 2 ? `${service.url}/pets/${index}` : `${service.url}/categories`, {

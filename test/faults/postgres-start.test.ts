@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import pg from 'pg';
 import { awaitServer } from '../../src/storage/postgres/connection.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/postgres-server.ts';
@@ -13,92 +11,49 @@ import { temporaryFolder } from '../kit/service.ts';
 const options = { skip: noPostgresPrograms };
 const PASSWORD = 's3cret';
 
-test('an instance that starts while the server restarts says so, waits, and starts with it', options, async () => {
-  await using postgres = await startPostgres({ password: PASSWORD });
-  await postgres.stop();
-  await using starting = await startWithout(postgres);
-  await postgres.start();
-  await untilTrue(() => /^listening on /m.test(starting.said()));
-  assert.equal(await starting.end(), 0);
-});
+test(
+  'an instance that starts while the server restarts says so, waits, and starts with it, or stops when told',
+  options,
+  async () => {
+    await using postgres = await startPostgres({ password: PASSWORD });
+    await postgres.stop();
+    await using stopped = await startWithout(postgres);
+    assert.equal(await stopped.end(), 0);
+    assert.doesNotMatch(stopped.said(), /Cannot open/);
+    await using starting = await startWithout(postgres);
+    await postgres.start();
+    await untilTrue(() => /^listening on /m.test(starting.said()));
+    assert.equal(await starting.end(), 0);
+  },
+);
 
-test('an instance that waits for the server stops when it is told to', options, async () => {
-  await using postgres = await startPostgres({ password: PASSWORD });
-  await postgres.stop();
-  await using starting = await startWithout(postgres);
-  assert.equal(await starting.end(), 0);
-  assert.doesNotMatch(starting.said(), /Cannot open/);
-});
+test(
+  'the wait times out with a message that names the server and no password; what cannot pass is not awaited',
+  options,
+  async () => {
+    await using postgres = await startPostgres({ password: PASSWORD });
+    const { port } = postgres;
+    await postgres.stop();
+    const waits: { server: string }[] = [];
+    const stop = new AbortController().signal;
+    const waiting = { onWait: (each: { server: string }) => waits.push(each), stop, waitMs: 1_000 };
+    const server = `postgres://postgres:***@127.0.0.1:${port}/postgres`;
+    await assert.rejects(awaitServer(postgres.url, waiting), {
+      message: `Cannot open the database ${server}: connect ECONNREFUSED 127.0.0.1:${port}; it was waited for 1 s; start the server, or correct DATABASE_URL`,
+    });
+    assert.deepEqual(
+      waits.map((each) => each.server),
+      [server],
+    );
 
-test('the wait times out with a message that names the server and no password', options, async () => {
-  await using postgres = await startPostgres({ password: PASSWORD });
-  const { port } = postgres;
-  await postgres.stop();
-  const waits: { server: string }[] = [];
-  const stop = new AbortController().signal;
-  const waiting = { onWait: (each: { server: string }) => waits.push(each), stop, waitMs: 1_000 };
-  const server = `postgres://postgres:***@127.0.0.1:${port}/postgres`;
-  await assert.rejects(awaitServer(postgres.url, waiting), {
-    message: `Cannot open the database ${server}: connect ECONNREFUSED 127.0.0.1:${port}; it was waited for 1 s; start the server, or correct DATABASE_URL`,
-  });
-  assert.deepEqual(
-    waits.map((each) => each.server),
-    [server],
-  );
-
-  await postgres.start();
-  await assert.rejects(awaitServer(postgres.url.replace(PASSWORD, 'wrong'), waiting), /correct the password/);
-  assert.equal(waits.length, 1, 'a wrong password is not waited for');
-});
-
-test('a server without TLS is not waited for', options, async () => {
-  await using postgres = await startPostgres({ password: PASSWORD });
-  const waits: { server: string }[] = [];
-  const stop = new AbortController().signal;
-  const waiting = { onWait: (each: { server: string }) => waits.push(each), stop, waitMs: 0 };
-  const server = `postgres://postgres:***@127.0.0.1:${postgres.port}/postgres?sslmode=require`;
-  await assert.rejects(awaitServer(`${postgres.url}?sslmode=require`, waiting), {
-    message: `Cannot open the database ${server}: The server does not support SSL connections; give it a certificate, or take sslmode out of DATABASE_URL`,
-  });
-  assert.deepEqual(waits, []);
-});
-
-test('a server that closes the connection at once is waited for', async () => {
-  const waits: unknown[] = [];
-  await using stack = new AsyncDisposableStack();
-  const server = stack.use(createServer((socket) => socket.once('data', () => socket.destroy())));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const stop = new AbortController();
-  const waiting = awaitServer(`postgres://u@127.0.0.1:${port}/d`, {
-    onWait: ({ error }) => {
-      waits.push((error as Error).message);
-      stop.abort();
-    },
-    stop: stop.signal,
-  });
-  await waiting;
-  assert.deepEqual(waits, ['Connection terminated unexpectedly']);
-});
-
-test('a server that has no connection left is waited for', options, async () => {
-  await using postgres = await startPostgres({
-    settings: { max_connections: '1', superuser_reserved_connections: '0' },
-  });
-  const other = new pg.Client({ connectionString: postgres.url });
-  await other.connect();
-  const waits: unknown[] = [];
-  const waiting = awaitServer(postgres.url, {
-    onWait: ({ error }) => {
-      waits.push((error as { code: string }).code);
-      other.end();
-    },
-    stop: new AbortController().signal,
-  });
-  await waiting;
-  assert.deepEqual(waits, ['53300']);
-});
+    await postgres.start();
+    await assert.rejects(awaitServer(postgres.url.replace(PASSWORD, 'wrong'), waiting), /correct the password/);
+    await assert.rejects(awaitServer(`${postgres.url}?sslmode=require`, waiting), {
+      message: `Cannot open the database ${server}?sslmode=require: The server does not support SSL connections; give it a certificate, or take sslmode out of DATABASE_URL`,
+    });
+    assert.equal(waits.length, 1, 'neither a wrong password nor a server without TLS is waited for');
+  },
+);
 
 /** A service that was started without its server, and has said that it waits. */
 async function startWithout(postgres: PostgresServer) {

@@ -6,9 +6,9 @@ import { DatabaseNotOpened } from '../../src/storage/engine.ts';
 import { backUp, restore } from '../../src/storage/sqlite/backup.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { DatabaseDamaged } from '../../src/storage/sqlite/failure.ts';
-import { noStopping, stopper } from '../kit/faults/stop-at.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { add, databasePlace, leaveKilled, namesIn, overwrite } from '../kit/storage/files.ts';
+import { noStopping, stopper } from './stop-at.ts';
 
 /** A restore that is killed before each call that changes a file, or whose call fails: nothing is lost. */
 

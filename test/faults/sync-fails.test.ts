@@ -4,10 +4,10 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
-import { failingSync, noFailingSync } from '../kit/faults/failing-sync.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { runProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { failingSync, noFailingSync } from './failing-sync.ts';
 
 const UNKNOWN = 'of unknown outcome';
 

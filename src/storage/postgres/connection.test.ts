@@ -31,18 +31,19 @@ test('a server is waited for while what it says may pass', async () => {
     ['57P02', true],
     ['57P03', true],
     ['53300', true],
+    ['closed', true],
     ['57P04', false],
     ['53200', false],
     ['28P01', false],
     ['3D000', false],
   ] as const) {
-    using server = await serverThat((socket) => socket.end(refusal(code)));
+    using server = await serverThat((socket) => (code === 'closed' ? socket.destroy() : socket.end(refusal(code))));
     const stop = new AbortController();
     let isTold = false;
     const waiting = awaitServer(server.url, {
       onWait: ({ error, seconds }) => {
         isTold = true;
-        assert.deepEqual([(error as { code: string }).code, seconds], [code, 30]);
+        assert.deepEqual([(error as { code?: string }).code ?? 'closed', seconds], [code, 30]);
         stop.abort();
       },
       stop: stop.signal,

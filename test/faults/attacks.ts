@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type MannerName, soakBesideHostile } from './hostile.ts';
+import { type MannerName, soakBesideHostile } from '../kit/faults/hostile.ts';
 
 const MEMORY_BYTES_MAX = 400_000_000;
 /** Under all kinds at once: 347 to 405 MB were measured. */

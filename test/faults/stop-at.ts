@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { missingPrograms } from '../deploy/programs.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 
 const SOURCE = fileURLToPath(new URL('stop-at.c', import.meta.url));
 

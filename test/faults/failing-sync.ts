@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { missingPrograms } from '../deploy/programs.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 
 const SOURCE = fileURLToPath(new URL('failing-sync.c', import.meta.url));
 

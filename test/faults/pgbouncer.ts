@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { untilTrue } from '../clock.ts';
-import { freePort } from '../deploy/port.ts';
-import { giveAway, query } from '../postgres-server.ts';
-import { temporaryFolder } from '../service.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { giveAway, query } from '../kit/postgres-server.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 /** A PgBouncer with its own defaults before a server that accepts every connection. */
 export async function startPgBouncer(
