@@ -168,7 +168,7 @@ test('the log of an import is checkpointed outside the main thread', (t) => {
   }
   using folder = temporaryFolder();
   const [file, trace] = [join(folder.path, 'many.ndjson'), join(folder.path, 'trace')];
-  writeFileSync(file, `${JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) })}\n`.repeat(6_000));
+  writeFileSync(file, `${JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) })}\n`.repeat(3_000));
   const importing = [process.execPath, COMMAND, 'categories', 'import', file];
   const options = ['-f', '-y', '-e', 'trace=pwrite64', '-o', trace];
   const { status, stderr } = spawnSync('strace', [...options, ...importing], { cwd: folder.path });

@@ -19,5 +19,11 @@ test('an empty catalog is filled with the sample, and one that is not empty is l
   };
   const sample = await filled();
   for (const resources of sample) assert.ok(resources.length >= 3, JSON.stringify(resources));
+  const [categories, , orders] = sample as [{ name: string }[], unknown, { complete: boolean; shipDate?: string }[]];
+  assert.ok(categories.some(({ name }) => name === 'Dog'));
+  assert.deepEqual(
+    orders.map(({ complete, shipDate }) => (complete ? 'complete' : shipDate ? 'to ship' : 'open')),
+    ['complete', 'to ship', 'to ship', 'to ship', 'open', 'complete'],
+  );
   assert.deepEqual(await filled(), sample);
 });

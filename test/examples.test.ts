@@ -121,19 +121,6 @@ test('an import of a file that was changed begins anew, and leaves empty lines o
   assert.deepEqual([await next.code, next.output.stdout], [0, 'imported 1 categories\n'], next.output.stderr);
 });
 
-test('a program says how it is called', async () => {
-  for (const [program, usage] of [
-    ['import-with-resume.ts', 'import-with-resume.ts BASE_URL FILE'],
-    ['nightly-usage.ts', 'PET_CATALOG_TOKEN=… nightly-usage.ts OPERATOR_URL FOLDER [YYYY-MM-DD]'],
-    ['sign-up-server.ts', 'PET_CATALOG_TOKEN=… sign-up-server.ts OPERATOR_URL PORT'],
-  ] as const) {
-    const { code, output } = start(program, ['http://127.0.0.1:1'], { PET_CATALOG_TOKEN: 'x' });
-    assert.deepEqual([await code, output.stderr], [2, `usage: ${usage}\n`]);
-  }
-  const { code } = start('nightly-usage.ts', ['http://127.0.0.1:1', 'x', 'today'], { PET_CATALOG_TOKEN: 'x' });
-  assert.equal(await code, 2);
-});
-
 test('the sign-up server gives a customer one key, however often the form is sent', async () => {
   await using service = await testService();
   const {

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { Agent, request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../src/catalog/category.ts';
 import { readContract } from './kit/contract.ts';
-import { issueKey } from './kit/faults/kills.ts';
 import { OPERATOR } from './kit/operator.ts';
-import { serveProcess } from './kit/process.ts';
-import { json, type TestService, temporaryFolder, testService } from './kit/service.ts';
+import { json, type TestService, testService } from './kit/service.ts';
 
 describe('Idempotency-Key', () => {
   let service: TestService;
@@ -167,45 +163,6 @@ describe('Idempotency-Key', () => {
     await service.storage.purgeOutcomes();
     assert.equal((await create('purged', '{"name":"Dog"}')).headers.get('idempotency-replayed'), null);
   });
-});
-
-test('a kill between the request and the answer leaves nothing stuck, and a retry creates one', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  const secret = await issueKey(folder.path);
-  const rounds = 4;
-  for (let round = 0; round < rounds; round += 1) {
-    await using service = await serveProcess([], options);
-    const names = Array.from({ length: 20 }, (_, index) => `round ${round} create ${index}`);
-    const agent = new Agent({ maxSockets: 20 });
-    for (const name of names) {
-      const sent = request(`${service.url}/categories`, {
-        agent,
-        method: 'POST',
-        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': name },
-      });
-      sent.on('error', () => {}).on('response', (response) => response.resume());
-      sent.end(JSON.stringify({ name }));
-    }
-    // Any moment will do: before, between or after the answers.
-    await wait(round * 4);
-    await service.end('SIGKILL');
-    agent.destroy();
-
-    await using restarted = await serveProcess([], options);
-    const retries = names.map((name) =>
-      fetch(`${restarted.url}/categories`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': name },
-        body: JSON.stringify({ name }),
-      }),
-    );
-    for (const { status } of await Promise.all(retries)) assert.equal(status, 201);
-    const list = await json<Category[]>(
-      fetch(`${restarted.url}/categories`, { headers: { authorization: `Bearer ${secret}` } }),
-    );
-    for (const name of names) assert.equal(list.filter((category) => category.name === name).length, 1, name);
-  }
 });
 
 test('outcomes that are over are deleted every minute', async ({ mock }) => {

@@ -192,32 +192,6 @@ describe('the published interface', () => {
     assert.equal(limits(await service.call(free, '/categories')).remaining, 239);
   });
 
-  test('Conditional requests: the current list gets 304 without a body, compared weakly; anything else gets 200', async () => {
-    await post({ name: 'Dog' });
-    const ask = (ifNoneMatch: string, path = '/categories') =>
-      service.call(secret, path, { headers: { 'if-none-match': ifNoneMatch } });
-    const whole = await service.call(secret, '/categories');
-    const etag = whole.headers.get('etag') ?? '';
-    assert.match(etag, /^"[^"]+"$/);
-    for (const current of [etag, `W/${etag}`, `"other" , W/"another",${etag}`, `${etag}, "other"`, '*']) {
-      const answer = await ask(current);
-      assert.deepEqual([answer.status, await answer.text()], [304, ''], current);
-      for (const name of ['etag', 'cache-control', 'x-ratelimit-limit']) {
-        assert.equal(answer.headers.get(name), whole.headers.get(name), name);
-      }
-      for (const name of ['content-length', 'content-type']) assert.equal(answer.headers.get(name), null, name);
-    }
-    assert.equal(whole.headers.get('cache-control'), 'private, no-cache');
-    for (const other of ['"other"', etag.slice(1, -1), `${etag.slice(0, -2)}"`, '"*"']) {
-      assert.equal((await ask(other)).status, 200, other);
-    }
-    const page = await ask(etag, '/categories?limit=1');
-    assert.equal(page.status, 200, 'a page has a validator of its own');
-    assert.notEqual(page.headers.get('etag'), etag);
-    await post({ name: 'Cat' });
-    assert.equal((await ask(etag)).status, 200, 'the list has changed');
-  });
-
   test('X-Request-Id: 1 to 128 letters, digits, ".", "_" and "-" are kept, anything else is replaced', async () => {
     const idFor = async (sent: string) => {
       const { headers } = await service.call(secret, '/rate_limit', { headers: { 'x-request-id': sent } });
@@ -240,16 +214,6 @@ describe('the published interface', () => {
     assert.match(message, /the paths of the API begin with \/v1$/, 'a base address without /v1');
     await assertError(await fetch(`${service.url}%2Fcategories`), 401, 'missing_api_key');
   });
-});
-
-test('1,000 parallel requests at the last 60 tokens admit exactly 60', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 100, day: 100_000 } });
-  for (let i = 0; i < 40; i += 1) await service.call(secret, '/categories');
-  const responses = await Promise.all(Array.from({ length: 1_000 }, () => service.call(secret, '/categories')));
-  await Promise.all(responses.map((response) => response.text()));
-  assert.equal(responses.filter(({ status }) => status === 200).length, 60);
-  assert.equal(responses.filter(({ status }) => status === 429).length, 940);
 });
 
 test('200 simultaneous creates are all in the next list, and after a restart, and so are the counts', async () => {

