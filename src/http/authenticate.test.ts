@@ -69,17 +69,6 @@ test('a connection whose key changes, or is revoked, is not taken for the one be
   assert.ok(isRefused(await found(secret, undefined)));
 });
 
-test('unknown keys are all 401, however many come at once, and a cached key does not wait for them', async () => {
-  const { key, secret, lookUps, authenticate } = bench();
-  const known = authenticate();
-  lookUps.pop()?.resolve({ key, endsAt: null });
-  await known;
-  const others = Array.from({ length: 1_000 }, () => authenticate(mintSecret('production')));
-  assert.equal((await authenticate(secret)).key, key);
-  for (const lookUp of lookUps) lookUp.resolve(undefined);
-  for (const other of await Promise.all(others)) assert.ok(isRefused(other));
-});
-
 test('a look-up that fails or finds nothing fails the requests waiting for it, and the next request tries again', async () => {
   const { key, lookUps, many, authenticate } = bench();
   const failed = many();
@@ -92,15 +81,6 @@ test('a look-up that fails or finds nothing fails the requests waiting for it, a
   const found = authenticate();
   lookUps[2]?.resolve({ key, endsAt: null });
   assert.equal((await found).key, key);
-});
-
-test('a key that is not found is not kept in memory', async (t) => {
-  const { lookUps, authenticate } = bench();
-  const kept = t.mock.method(BoundedMap.prototype, 'set');
-  const unknown = authenticate();
-  lookUps[0]?.resolve(undefined);
-  assert.ok(isRefused(await unknown));
-  assert.equal(kept.mock.callCount(), 0);
 });
 
 test('after a change no request is answered from a look-up that began before it', async () => {
@@ -156,31 +136,6 @@ test('a key that changed is forgotten with each of its secrets, and nothing of i
     lookUps.map((call) => (call.this as Set<unknown>).size),
     new Array(8).fill(0),
   );
-});
-
-test('131,072 keys are remembered, the oldest is not, and each that is can be forgotten', async (t) => {
-  const { key, lookUps, authenticator, authenticate } = bench();
-  const kept = t.mock.method(BoundedMap.prototype, 'set');
-  const find = async () => {
-    const asked = lookUps.length;
-    const answer = authenticate();
-    lookUps[asked]?.resolve({ key, endsAt: null });
-    assert.equal((await answer).key, key);
-    return lookUps.length - asked;
-  };
-  await find();
-  const [found, hashes] = kept.mock.calls.map((call) => call.this as BoundedMap<unknown>);
-  kept.mock.restore();
-  const remember = (map: BoundedMap<unknown> | undefined, count: number) => {
-    for (let one = 0; one < count; one += 1) map?.set(`${one}`, []);
-  };
-  remember(found, 131_071);
-  assert.equal(await find(), 0);
-  remember(found, 131_072);
-  assert.equal(await find(), 1, 'the oldest');
-  remember(hashes, 131_072);
-  authenticator.forget([key.id]);
-  assert.equal(await find(), 1, 'it was remembered again');
 });
 
 test('a cached key is refused from the second on in which it expires, or the grace of its old secret ends', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import { busy, errorAnswer, methodNotAllowed, overLimit, refusal, STATUS_OF } from './errors.ts';
+import { errorAnswer, overLimit, refusal, STATUS_OF } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 /** The answers to refused and failed requests, word by word. */
@@ -66,12 +66,4 @@ test('a failure says what to do, and a defect hides what failed', () => {
   const defect = read(errorAnswer(new Error('secret')));
   assert.deepEqual([defect.status, defect.body.code], [500, 'internal_error']);
   assert.equal(defect.body.message, 'The service failed; quote the X-Request-Id when you report it');
-});
-
-test('a key that does not read is told to, and a method that is not allowed which ones are', () => {
-  const late = read(busy('Retry'));
-  assert.deepEqual([late.status, late.headers, late.body.code], [503, ['Retry-After', '1'], 'unavailable']);
-  const refused = read(methodNotAllowed('PUT', 'GET, HEAD'));
-  assert.deepEqual([refused.status, refused.headers], [405, ['Allow', 'GET, HEAD']]);
-  assert.equal(refused.body.message, 'PUT is not allowed here; use GET, HEAD');
 });

@@ -190,34 +190,6 @@ test('a key has 512 writes in flight, those whose bodies are read among them; on
   assert.equal((await at.ask('POST /v1/bare', 'Content-Length: 0')).status, 200);
 });
 
-test('only what is under /v1 is the API; the rest are pages', async () => {
-  await using at = await played();
-  for (const [request, seen] of [
-    ['GET /page', '200 page'],
-    ['POST /page', '405'],
-    ['GET /v1', '404 key charge'],
-    ['GET /v1/', '404 key charge'],
-    ['GET /v1%2Fone', '404 key charge'],
-    ['GET /v1%2fone', '404 key charge'],
-    ['GET /v10', '404'],
-    ['GET /v10/one', '404'],
-    ['GET /a/v1/one', '404'],
-    ['GET /a/v1%2Fone', '404'],
-  ] as const) {
-    assert.equal((await at.ask(request)).seen, seen, request);
-    assert.equal(at.events.answered.at(-1)?.route, request.endsWith(' /page') ? '/page' : 'unmatched');
-  }
-});
-
-test('a preflight of the API is answered before its gates, with the headers of its origin', async () => {
-  await using at = await played();
-  const asking = ['Origin: https://shop.example', 'Access-Control-Request-Method: GET'];
-  const preflight = await at.ask('OPTIONS /v1/one', ...asking);
-  assert.equal(preflight.seen, '204');
-  assert.equal(preflight.headers.get('access-control-allow-origin'), 'https://shop.example');
-  assert.equal((await at.ask('OPTIONS /v1/one', asking[0] ?? '')).seen, '204 key charge');
-});
-
 test('a deprecated operation says so with every answer, and names its successor for the id, if it can be one', async () => {
   await using at = await played();
   const told = async (line: string) => {

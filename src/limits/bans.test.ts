@@ -148,13 +148,6 @@ test('the limiter of a service bans as the setting says', async () => {
   }
 });
 
-test('the limiter of one of several instances admits its share where Redis cannot be reached', async () => {
-  const { storage, events, key, clock } = bench();
-  const redis = { url: 'redis://127.0.0.1:1', instances: 2 };
-  await using limiter = await openLimiter({ redis, banAfterRefusals: 6 }, { storage, events, time: clock });
-  assert.deepEqual([limiter.state, (await limiter.peek(key)).remaining], ['degraded', LIMITS.minute / 2]);
-});
-
 test('a ban is told once it is stored, with its end, and by what it was earned', async () => {
   const at = bench();
   at.played.refusals = 6;
@@ -215,21 +208,6 @@ test('a ban lasts from its decision on, though the system clock is stepped befor
   assert.equal((await at.charge()).refusal, 'key_banned');
   at.clock.advance(1);
   assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
-});
-
-test('while storage takes its time, the refusals of before go on, and one ban is decided', async () => {
-  const at = bench();
-  const stored = Promise.withResolvers<void>();
-  at.played.storing = stored.promise;
-  at.played.refusals = 6;
-  const banned = at.bans.charge(at.key);
-  for (let times = 0; times < 3; times += 1) assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
-  const spent = await at.bans.peek(at.key);
-  at.played.restated = { ...spent, day: { ...spent.day, remaining: 77 } };
-  stored.resolve();
-  const { refusal, day } = await banned;
-  assert.deepEqual([refusal, day.remaining], ['key_banned', 77], 'with its windows as they are by then');
-  assert.equal(at.asked.length, 1);
 });
 
 test('after 250 ms without an answer the ban is enforced as it was decided, and stored so later', async () => {
@@ -307,17 +285,6 @@ test('a ban that is over and still on its way to storage counts for the next one
   assert.equal((await at.charge()).ban?.until, NOON + 61 + 300);
 });
 
-test('of 100,000 keys that are banned here none is forgotten, and one more is refused as before', async () => {
-  const at = bench();
-  at.played.refusals = 6;
-  const refusal = async (id: string) => (await at.bans.charge({ ...at.key, id })).refusal;
-  for (let index = 0; index < 100_000; index += 1) await refusal(`${index}`);
-  at.played.refusals = 0;
-  assert.deepEqual([await refusal('0'), await refusal('99999')], ['key_banned', 'key_banned']);
-  at.played.refusals = 6;
-  assert.equal(await refusal('100000'), 'rate_limit_exceeded');
-});
-
 test('a limiter that stops stores what waits', async () => {
   const at = bench();
   at.played.failure = new Error('no storage');
@@ -329,37 +296,6 @@ test('a limiter that stops stores what waits', async () => {
   assert.deepEqual([length, at.played.stoppedAfter], [2, 2], 'before that which counts is stopped');
   await at.time.pass(5_000);
   assert.equal(at.asked.length, length, 'and nothing later');
-});
-
-test('if another ban runs in storage, it is told, and of two the later end is enforced', async () => {
-  for (const [left, enforcedFor] of [
-    [50, 50],
-    [200, 200],
-  ] as const) {
-    const at = bench();
-    const other = { startedAt: NOON - 10, endsAt: NOON + left, level: 2, reason: 'other' };
-    at.played.outcome = () => ({ ban: enforced(other, at.clock.now()), isNew: false });
-    at.played.refusals = 6;
-    assert.equal((await at.charge()).ban?.until, NOON + enforcedFor);
-    at.played.refusals = 0;
-    assert.equal((await at.charge()).ban?.until, NOON + enforcedFor, 'before the key has it');
-    assert.equal(at.events.bans.length, 0, 'which was reported by who imposed it');
-  }
-  for (const [left, enforcedFor] of [
-    [50, 60],
-    [200, 200],
-  ] as const) {
-    const at = bench();
-    at.played.failure = new Error('no storage');
-    at.played.refusals = 6;
-    assert.equal((await at.charge()).ban?.until, NOON + 60);
-    const other = { startedAt: NOON - 10, endsAt: NOON + left, level: 2, reason: 'other' };
-    const ban = enforced(other, at.clock.now());
-    assert.equal((await at.charge({ ...at.key, ban })).ban?.until, NOON + enforcedFor, 'before storage takes it');
-    Object.assign(at.played, { failure: undefined, outcome: () => ({ ban, isNew: false }) });
-    await at.time.pass(500);
-    assert.equal((await at.charge({ ...at.key, ban })).ban?.until, NOON + enforcedFor);
-  }
 });
 
 test('a ban whose epoch is over is not imposed, and one that waits for storage ends with it', async () => {
@@ -398,25 +334,4 @@ test('a ban that is over once its windows are known refuses nothing', async () =
   resolve();
   for (const { refusal } of await Promise.all(decisions)) assert.equal(refusal, 'rate_limit_exceeded');
   assert.equal(at.played.charges, 1, 'and costs what it would');
-});
-
-test('a ban decided in the new epoch counts none of the last one', async () => {
-  const at = bench();
-  at.played.failure = new Error('no storage');
-  at.played.refusals = 6;
-  await at.charge();
-  const lifted = { ...at.key, epoch: 1 };
-  assert.equal((await at.charge(lifted)).ban?.until, NOON + 60);
-  assert.equal(at.asked.at(-1)?.[2].epoch, 1);
-});
-
-test('by a clock that is ahead of the one that counts, a ban over midnight tells of the new day', async () => {
-  const at = bench();
-  const ban = enforced({ startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' }, at.clock.now());
-  const spent = await at.bans.peek(at.key);
-  at.clock.step(43_200);
-  at.played.recalled = spent;
-  const { day, reset, now, refusal } = await at.charge({ ...at.key, ban });
-  assert.deepEqual([refusal, reset - now], ['key_banned', 50]);
-  assert.deepEqual(day, { limit: 1_000, remaining: 1_000, reset: NOON + 43_200 + 86_400 });
 });

@@ -138,15 +138,6 @@ test('requests that wait for a key share one read, and one that fails is repeate
   assert.deepEqual([reads.length, decisions.map(({ remaining }) => remaining)], [2, [59, 58, 58]]);
 });
 
-test('what storage has is resumed, in the seconds of the steady clock', async () => {
-  const { limiter, key, store, saved } = bench();
-  store({ keyId: key.id, minuteEnds: NOON + 20, minuteUsed: 7, day: Math.floor(NOON / 86_400), dayUsed: 70 });
-  const { minute, day } = await limiter.peek(key);
-  assert.deepEqual([minute, day.remaining], [{ limit: 60, remaining: 53, reset: NOON + 20 }, 930]);
-  await limiter.save();
-  assert.deepEqual(saved, [], 'which is nothing to save');
-});
-
 test('when the clock is stepped, all windows in memory are saved by the new time, also those that are over', async () => {
   const { limiter, key, clock, saved } = bench();
   await limiter.charge({ ...key, id: 'over' });
@@ -178,37 +169,4 @@ test('what was capped when it was read is saved in the place of what was stored'
   await limiter.peek(key);
   await limiter.save();
   assert.deepEqual(saved, [[{ keyId: key.id, minuteEnds: NOON + 60, minuteUsed: 7, day: today, dayUsed: 70 }]]);
-});
-
-test('saved keys are evicted, and read again when they call', async () => {
-  const { limiter, key, reads } = bench(3);
-  assert.equal(limiter.state, 'ok');
-  for (let index = 0; index < 20; index += 1) {
-    await limiter.charge({ ...key, id: `key_${index}` });
-    await limiter.save();
-  }
-  await limiter.peek({ ...key, id: 'key_0' });
-  assert.deepEqual([reads.length, reads.at(-1)], [21, 'key_0']);
-});
-
-test('of 200,000 keys in memory none is read again, and of one more the oldest', async () => {
-  const { limiter, key, reads } = bench();
-  const look = (index: number) => limiter.peek({ ...key, id: `${index}` });
-  await Promise.all(Array.from({ length: 200_000 }, (_, index) => look(index)));
-  for (const index of [0, 200_000, 1, 0]) await look(index);
-  assert.deepEqual(reads.slice(200_000), ['200000', '0']);
-});
-
-test('a decision is restated in another second only, from the counts or, without them, from itself', async () => {
-  const { limiter, key, clock } = bench();
-  const decision = await limiter.charge(key);
-  await limiter.charge(key);
-  assert.equal(limiter.current(key, decision), decision);
-  clock.advance(1);
-  assert.equal(limiter.current(key, decision).remaining, 58);
-  clock.step(-2);
-  assert.equal(limiter.current(key, decision).now, NOON - 1, 'or by a clock that was set back');
-  const { limiter: other, clock: otherClock } = bench();
-  otherClock.advance(1);
-  assert.deepEqual([other.current(key, decision).remaining, other.current(key, decision).now], [59, NOON + 1]);
 });

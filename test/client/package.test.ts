@@ -105,24 +105,10 @@ test('the types are correct for every way to resolve them: node10, node16 in bot
   assert.deepEqual(analysis.problems, []);
 });
 
-for (const [resolution, file] of [
-  ['nodenext', 'consumer.ts'],
-  ['node16', 'consumer.ts'],
-  ['node16', 'consumer.cts'],
-  ['bundler', 'consumer.ts'],
-] as const) {
-  test(`a strict project compiles against it, and the errors narrow: ${resolution}, ${file}`, async () => {
-    writeFileSync(join(project, file), CONSUMER);
-    const isBundler = resolution === 'bundler';
-    await typeCheck('consumer', [file], {
-      types: [],
-      module: isBundler ? 'esnext' : resolution,
-      moduleResolution: resolution,
-      // CommonJS has no import statement to keep.
-      verbatimModuleSyntax: file.endsWith('.ts'),
-    });
-  });
-}
+test('a strict project compiles against it, and the errors narrow', async () => {
+  writeFileSync(join(project, 'consumer.ts'), CONSUMER);
+  await typeCheck('consumer', ['consumer.ts'], { types: [] });
+});
 
 test('require gives the same exports as import, and both map stack traces to the source', async () => {
   /** The line and the column, from 1, at which the code begins. */

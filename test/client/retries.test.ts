@@ -52,18 +52,6 @@ test('after a 429 nothing is sent before its time, though requests that were sen
   await Promise.all(calls);
 });
 
-test('a limit that resets only at the deadline fails the call at once, and the next without a request', async () => {
-  const { catalog, sent } = bench();
-  const first = catalog.categories.get(1);
-  const isRefused = { code: 'rate_limit_exceeded', retryAfter: 120 };
-  const refused = assert.rejects(first, { ...isRefused, message: 'getCategory: No (rate_limit_exceeded)' });
-  await settled();
-  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '120', ...limits(0) }));
-  await refused;
-  await assert.rejects(catalog.categories.get(2), { ...isRefused, message: /not sent/ });
-  assert.equal(sent.length, 1);
-});
-
 test('a wait that is told later is what is left of it, up to the second in which it ends', async () => {
   const { catalog, sent, pass } = bench({ timeoutMs: 1_000 });
   const refused = assert.rejects(catalog.categories.get(1), { code: 'rate_limit_exceeded', retryAfter: 10 });

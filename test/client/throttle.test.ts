@@ -134,13 +134,6 @@ test('during a refusal one call a minute asks whether it still holds', async () 
   assert.equal(at.sent.length, 3, 'it did not');
 });
 
-test('without pacing the calls go at once, whatever is left of the minute', async () => {
-  const at = bench();
-  await begin(at, 10);
-  for (let index = 0; index < 4; index += 1) await at.sent[index]?.answer(good(minute(10, 30)));
-  assert.equal(at.sent.length, 10);
-});
-
 test('with pacing each call waits its share of the rest of the minute after the last', async () => {
   const at = bench({ pace: true });
   await begin(at, 4);
@@ -165,16 +158,6 @@ test('with pacing and none left the next call waits for the whole rest of the mi
   await at.pass(9_999);
   assert.equal(at.sent.length, 1);
   await at.pass(1);
-  assert.equal(at.sent.length, 2);
-});
-
-test('with pacing an answer that says nothing of the minute changes nothing', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 3);
-  await at.sent[0]?.answer(good(limits(5)));
-  assert.equal(at.sent.length, 2);
-  await at.sent[1]?.answer(good(minute(6, 60)));
-  await at.pass(9_999);
   assert.equal(at.sent.length, 2);
 });
 
@@ -232,69 +215,6 @@ test('with pacing an answer that shows less room ends the calls whose turn comes
     at.sent.map(({ path }) => path),
     ['/categories/1', '/categories/1'],
   );
-});
-
-test('with pacing the share is counted from when the last call was sent', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 2);
-  await at.pass(5_000);
-  await at.sent[0]?.answer(good(minute(30, 60)));
-  assert.equal(at.sent.length, 2);
-});
-
-test('with pacing a call that is under way is no longer left', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 1);
-  await at.sent[0]?.answer(good(minute(2, 60)));
-  await begin(at, 1);
-  await at.pass(30_000);
-  assert.equal(at.sent.length, 2);
-  await begin(at, 1);
-  assert.deepEqual(await begin(at, 1, { timeoutMs: 30_001 }), [], 'the next minute begins then');
-});
-
-test('with pacing a retry goes before the calls that were never sent', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 1);
-  await at.sent[0]?.answer(good(minute(2, 60)));
-  // Behind the others it would be sent at 62 s.
-  const [retried] = [at.catalog.pets.get(7, { timeoutMs: 61_000 })];
-  await settled();
-  await begin(at, 3);
-  await at.pass(30_000);
-  await at.sent[1]?.answer(refusal(503, 'unavailable', minute(1, 30)));
-  await at.pass(500);
-  await at.pass(29_500);
-  assert.deepEqual(
-    at.sent.map(({ path }) => path),
-    ['/categories/1', '/pets/7', '/pets/7'],
-  );
-  await at.sent[2]?.answer(good());
-  await retried;
-});
-
-test('with pacing a refusal ends the calls that cannot wait for it as a refusal', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 1);
-  const hurried = await begin(at, 1, { timeoutMs: 20_000 });
-  const headers = { ...minute(0, 20), 'retry-after': '20' };
-  await at.sent[0]?.answer(refusal(429, 'rate_limit_exceeded', headers));
-  assert.deepEqual(
-    hurried.map((error) => error !== 'done' && error.code),
-    ['rate_limit_exceeded'],
-  );
-});
-
-test('with pacing the turns are counted from the end of a refusal', async () => {
-  const at = bench({ pace: true });
-  await begin(at, 1);
-  await at.sent[0]?.answer(good(minute(30, 60)));
-  await begin(at, 1);
-  await at.pass(2_000);
-  await at.sent[1]?.answer(refused(20));
-  const [early] = await begin(at, 1, { timeoutMs: 22_000 });
-  assert.equal(early && early !== 'done' && early.retryAt?.getTime(), 24_000, '2 s after the refused call');
-  assert.deepEqual(await begin(at, 1, { timeoutMs: 22_001 }), []);
 });
 
 test('any number of calls wait with one timer for their turn, and none is left behind', async () => {

@@ -47,22 +47,6 @@ test('only what has a body says its type, and only a create has an Idempotency-K
   );
 });
 
-test('slashes at the end of the address are left out', async () => {
-  const { catalog, sent } = bench({ baseUrl: 'http://service.example/v1//' });
-  void catalog.categories.list();
-  await settled();
-  assert.equal(sent[0]?.url, 'http://service.example/v1/categories');
-});
-
-test('a key that `fetch` would quote in its error is refused without being quoted', () => {
-  for (const apiKey of [' secret', '\nsecret', '\u2028secret', 'sec ret', 'secret ']) {
-    assert.throws(
-      () => bench({ apiKey }),
-      new TypeError('apiKey is empty, or contains spaces, line breaks or non-ASCII characters'),
-    );
-  }
-});
-
 test('where there is no environment, as in browsers, the key is missing', () => {
   const { process } = globalThis;
   try {
@@ -73,14 +57,6 @@ test('where there is no environment, as in browsers, the key is missing', () => 
   } finally {
     globalThis.process = process;
   }
-});
-
-test('the key is masked where a failure quotes it', async () => {
-  const failure = await failureBy(new TypeError('sent Bearer secret, secret'));
-  assert.equal(failure.message, 'getCategory: sent Bearer [API key], [API key]');
-  const { cause } = await failureBy(Object.assign(new Error('x'), { code: 'no-secret', name: 'secret' }));
-  assert.deepEqual(Object.getOwnPropertyDescriptor(cause, 'code')?.value, 'no-[API key]');
-  assert.equal((cause as Error).name, '[API key]');
 });
 
 test('what begins at a cursor goes on with those of the pages that it gets', async () => {
@@ -98,18 +74,6 @@ test('what begins at a cursor goes on with those of the pages that it gets', asy
     const pages = paths.splice(0).map((path) => path.split('?')[1]);
     assert.deepEqual(pages, ['limit=5&cursor=after_1', 'limit=5&cursor=after_2'], name);
   }
-});
-
-test('the pages of any list are as long as is asked for, and else as long as possible', async () => {
-  const { catalog, sent } = bench();
-  for (const list of [catalog.categories, catalog.pets, catalog.orders, catalog.inventory]) {
-    void list.pages({ limit: 7 }).next();
-    void list.pages().next();
-    await settled();
-    for (const each of sent.slice(-2)) await each.answer(Response.json([]));
-  }
-  const limits = sent.map(({ url }) => new URL(url).searchParams.get('limit'));
-  assert.deepEqual(limits, ['7', '1000', '7', '100', '7', '100', '7', '100']);
 });
 
 test('the headers of a call replace none that the client sets itself', async () => {
@@ -130,56 +94,6 @@ test('a query is sent with texts, numbers, truths and lists of them, without wha
   void catalog.request('GET', '/pets', { query: { a: 'x y', b: 0, c: false, d: [1, 'z', true], e: undefined, f: '' } });
   await settled();
   assert.equal(sent[0]?.url, 'http://service.example/v1/pets?a=x+y&b=0&c=false&d=1%2Cz%2Ctrue&f=');
-});
-
-test('an operation that ends without being deprecated is told as well', async () => {
-  const events: unknown[] = [];
-  const { catalog, sent } = bench({ onDeprecation: (event) => events.push(event) });
-  const call = catalog.categories.get(1);
-  await settled();
-  await sent[0]?.answer(good({ sunset: new Date(90_000).toUTCString(), link: '</ends>; rel=deprecation' }));
-  await call;
-  const link = 'http://service.example/ends';
-  assert.deepEqual(events, [{ operation: 'getCategory', deprecation: undefined, sunset: new Date(90_000), link }]);
-});
-
-test('a cancellation that an earlier attempt has done shows the answer to the last one', async () => {
-  const { catalog, sent, pass } = bench();
-  const call = catalog.orders.cancel(1).withResponse();
-  await settled();
-  await sent[0]?.answer(lost());
-  await pass(10_000);
-  await sent[1]?.answer(refusal(404, 'not_found', { 'x-request-id': 'second', ...limits(5) }));
-  const { headers, ...rest } = await call;
-  assert.equal(headers.get('x-request-id'), 'second');
-  assert.deepEqual(rest, {
-    data: undefined,
-    status: 404,
-    requestId: 'second',
-    limits: { limit: 60, remaining: 5, reset: 60 },
-  });
-});
-
-test('a refused call is sent again when the limit resets, if that is before its deadline', async () => {
-  const { catalog, sent, pass } = bench();
-  const call = catalog.categories.get(1, { timeoutMs: 20_001 });
-  await settled();
-  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
-  await pass(20_000);
-  assert.equal(sent.length, 2);
-  await sent[1]?.answer(good());
-  await call;
-});
-
-test('a call that waits after its refusal fails at once when another one finds its key banned', async () => {
-  const { catalog, sent } = bench();
-  const [refused, banned] = [failureOf(catalog.categories.get(1)), failureOf(catalog.categories.get(2))];
-  await settled();
-  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
-  await sent[1]?.answer(refusal(429, 'key_banned', { 'retry-after': '60', ...limits(0) }));
-  assert.equal((await banned).message, 'getCategory: No (key_banned)');
-  assert.equal((await refused).message, 'getCategory: not sent; an earlier call was answered: No (key_banned)');
-  assert.equal(sent.length, 2);
 });
 
 test('asking for the limits takes no place of another call', async () => {
@@ -247,25 +161,6 @@ test('a call ends at its deadline, with its last failure as the cause', async (t
   assert.match(`${failure.cause}`, /ApiError: getCategory: No \(unavailable\)/);
 });
 
-test('an attempt that is not answered within half a minute is repeated', async (t) => {
-  t.mock.method(Math, 'random', () => 0);
-  const { catalog, sent, pass } = bench();
-  const call = catalog.categories.get(1);
-  const none = bench({ maxRetries: 0 });
-  const failure = failureOf(none.catalog.categories.get(1));
-  await settled();
-  await pass(29_999);
-  await pass(1);
-  await pass(249);
-  assert.equal(sent.length, 1);
-  await pass(1);
-  assert.equal(sent.length, 2);
-  await sent[1]?.answer(good());
-  await call;
-  await none.pass(30_000);
-  assert.equal((await failure).message, 'getCategory: no answer within 30000 ms');
-});
-
 test('the failure of a proxy says when to try again', async () => {
   const failure = await failureBy(new Response('', { status: 502, headers: { 'retry-after': '20' } }));
   assert.deepEqual([failure.retryAfter, failure.retryAt], [20, new Date(20_000)]);
@@ -289,14 +184,6 @@ test('a failed fetch is told by its message and that of its cause, or else by it
   );
 });
 
-test('of the causes of a failed fetch three are kept, though they refer to each other', async () => {
-  const circle = new Error('a circle');
-  circle.cause = circle;
-  const told: string[] = [];
-  for (let { cause } = await failureBy(circle); cause instanceof Error; cause = cause.cause) told.push(cause.message);
-  assert.deepEqual(told, Array(3).fill('a circle'));
-});
-
 test('whatever a fetch of the caller throws is a failure of the connection', async () => {
   for (const thrown of [undefined, null, 'text', { name: 'Odd' }]) {
     const send = () => Promise.reject(thrown);
@@ -305,32 +192,6 @@ test('whatever a fetch of the caller throws is a failure of the connection', asy
     assert.ok(failure instanceof ConnectionError);
     assert.equal((failure.cause as Error).name, Object(thrown).name ?? 'Error');
   }
-});
-
-test('an answer to a call that has ended changes nothing', async () => {
-  const { catalog, sent, waits } = bench();
-  const controller = new AbortController();
-  const call = catalog.categories.get(1, { signal: controller.signal });
-  await settled();
-  controller.abort(new Error('the user left'));
-  await assert.rejects(call, /the user left/);
-  await sent[0]?.answer(good());
-  assert.equal(waits(), 0, 'no timer is left');
-  const other = new AbortController();
-  const reason = await failureBy(lost());
-  const same = failureOf(catalog.categories.get(2, { signal: other.signal }));
-  await settled();
-  other.abort(reason);
-  assert.equal(await same, reason);
-  await settled();
-  assert.equal(waits(), 0, 'nor after an abort with an error of the client');
-  await assert.rejects(catalog.categories.get(1, { signal: controller.signal }), /the user left/);
-  assert.equal(sent.length, 2, 'nothing is sent with a signal that was aborted before');
-  const left = new AbortController();
-  const leaving = failureOf(catalog.categories.get(3, { signal: left.signal }));
-  await settled();
-  left.abort('no error');
-  assert.equal(await leaving, 'no error');
 });
 
 test('a timeout longer than any timer is no timeout at once', async (t) => {
@@ -355,18 +216,6 @@ test('a failure says when to try again by the date of the machine, also once tha
   t.mock.method(Date, 'now', () => later);
   const { retryAt } = await failureOf(catalog.categories.get(1));
   assert.equal(Number(retryAt), later + 2 ** 31 * 1_000);
-});
-
-test('a call that is aborted in onRetry leaves no timer', async () => {
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-  const before = timers();
-  const aborting = new AbortController();
-  const send = async () => refusal(503, 'unavailable', { 'retry-after': '20' });
-  const options = { baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, onRetry: () => aborting.abort('enough') };
-  const call = new PetCatalog(options).categories.get(1, { signal: aborting.signal });
-  await assert.rejects(call, (reason) => reason === 'enough');
-  await settled();
-  assert.equal(timers(), before);
 });
 
 test('a call that is done leaves no timer, which would keep the process alive', async (t) => {

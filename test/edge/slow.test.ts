@@ -9,7 +9,7 @@ import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
 import { type Listener, openListener, type Timeouts } from '../../src/http/transport/listener.ts';
 import { readJson } from '../../src/http/transport/request.ts';
 import { manualClock } from '../kit/clock.ts';
-import { AUTHORIZATION, assertAnswer, get, HOST, post, request } from '../kit/edge/corpus.ts';
+import { assertAnswer, get, HOST, post, request } from '../kit/edge/corpus.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../kit/edge/raw.ts';
 import { recordedEvents, type TestService, testService } from '../kit/service.ts';
 
@@ -94,7 +94,7 @@ describe('clients that take too long to send', { concurrency: true }, () => {
   });
 
   test('an idle connection is closed after its timeout, without an answer', async () => {
-    const idle = await openImpatient({ ...TIMEOUTS, keepAliveMs: 1 });
+    const idle = await openImpatient({ headMs: 60_000, requestMs: 60_000, checkIntervalMs: 20, keepAliveMs: 1 });
     try {
       await using raw = await openRaw(`http://127.0.0.1:${idle.port}`);
       await raw.send(get());
@@ -156,19 +156,6 @@ describe('clients that are many or slow to read', () => {
     }
   });
 
-  test('a client that reads in small pieces gets the whole list while others are served', async () => {
-    const whole = await (await service.call(secret, '/categories')).text();
-    await using raw = await openRaw(service.url);
-    raw.pause();
-    await raw.send(list());
-    for (let sips = 0; sips < 50; sips++) {
-      raw.sip();
-      assert.equal((await service.call(secret, '/rate_limit')).status, 200);
-    }
-    raw.resume();
-    assert.equal((await raw.answer()).body, whole);
-  });
-
   test('a list that grows while it is read slowly is sent as it was at the start', async () => {
     const whole = await (await service.call(secret, '/categories')).text();
     const slow = await openMany(5);
@@ -202,37 +189,6 @@ describe('clients that are many or slow to read', () => {
     const [first, made, second] = [await raw.answer(), await raw.answer(), await raw.answer()];
     assert.deepEqual([first.status, made.status, second.status], [200, 201, 200]);
     assert.equal(second.body, `${first.body.slice(0, -1)},${made.body}]`);
-  });
-
-  test('a slow reader that disconnects affects no other client', async () => {
-    const slow = await openMany(20);
-    for (const raw of slow) {
-      raw.pause();
-      await raw.send(list().repeat(3));
-    }
-    await service.call(secret, '/rate_limit');
-    await Promise.all(slow.map((raw) => raw.reset()));
-    assert.equal((await service.call(secret, '/categories')).status, 200);
-    assert.deepEqual(service.events.failures, []);
-  });
-
-  test('hundreds of idle connections are kept and served again, and do not hold up others', async () => {
-    const idle = await openMany(500);
-    const ask = request('GET /v1/rate_limit HTTP/1.1', HOST, AUTHORIZATION).replace('<key>', secret);
-    try {
-      for (let round = 0; round < 2; round++) {
-        const answers = await Promise.all(
-          idle.map(async (raw) => {
-            await raw.send(ask);
-            return raw.answer();
-          }),
-        );
-        assert.ok(answers.every(({ status }) => status === 200));
-        assert.equal((await service.call(secret, '/rate_limit')).status, 200);
-      }
-    } finally {
-      await closeAll(idle);
-    }
   });
 
   function openMany(count: number): Promise<RawConnection[]> {

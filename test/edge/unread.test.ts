@@ -75,18 +75,6 @@ test('one request of a connection runs and 128 wait; of more the connection answ
   assert.equal(answers.at(-1)?.headers.get('connection'), 'close');
 });
 
-test('as many as may wait leave the connection open', async () => {
-  await using at = await held();
-  const raw = await at.open();
-  await raw.send(numbered(WAITING_MAX + 1));
-  at.go();
-  for (let index = 0; index <= WAITING_MAX; index += 1) {
-    assert.equal((await raw.answer()).headers.get('connection'), 'keep-alive');
-  }
-  await raw.send(get());
-  assert.equal((await raw.answer()).status, 200);
-});
-
 test('all connections together hold 16 MiB of waiting requests, announced bodies and heads included', async () => {
   await using at = await held();
   const announced = post('', `Content-Length: ${MEBIBYTE / 4}`) + 'x'.repeat(MEBIBYTE / 4);

@@ -106,7 +106,11 @@ test('after FLUSHALL counts are restored from storage', { skip }, async (t) => {
 test('without Redis an instance starts and admits its share', { skip }, async () => {
   await using bench = await faultBench();
   const odd = { minute: 7, day: 1_000 };
-  const [key, patient] = [await bench.issue(odd), await bench.issue(odd)];
+  const [key, patient, ofDay] = [
+    await bench.issue(odd),
+    await bench.issue(odd),
+    await bench.issue({ minute: 1_000, day: 5 }),
+  ];
   await bench.server.kill();
   await using limiter = await bench.start();
   assert.equal(limiter.state, 'degraded');
@@ -115,6 +119,7 @@ test('without Redis an instance starts and admits its share', { skip }, async ()
     return decisions.filter(({ refusal }) => !refusal).length;
   };
   assert.deepEqual([await admitted(key), await admitted(patient)], [4, 4], 'half of 7, rounded up');
+  assert.equal(await admitted(ofDay), 3, 'half of the day as well');
   await bench.server.start();
   await untilEqual(() => limiter.state, 'ok');
   assert.equal(await admitted(key), 7, 'what was admitted meanwhile was on top');

@@ -97,30 +97,6 @@ test('a rule is skipped for what it needs', async () => {
   ]);
 });
 
-test('a judgement has 26 s, with --full 1,200', async () => {
-  for (const [isFull, seconds, hint] of [
-    [false, 26, '; --full has more'],
-    [true, 1_200, ''],
-  ] as const) {
-    const refusing = (retryAfter: number) =>
-      say({}, (answer) => Object.assign(answer, { status: 429, headers: { 'retry-after': retryAfter } }));
-    const reasonAfter = async (retryAfter: number) =>
-      (await verdictsOf(refusing(retryAfter), { only: ['list.200-array'], isFull }))[0];
-    assert.equal(await reasonAfter(seconds), `list.200-array skipped: the time is over${hint}`);
-    assert.match((await reasonAfter(seconds + 1)) ?? '', new RegExp(`over its limit for ${seconds + 1} s`));
-  }
-});
-
-test('an id in the answer to a create that is no success is not judged', async () => {
-  for (const [status, why] of [
-    [299, 'passed: null'],
-    [300, 'skipped: a create was answered with 300 and no category'],
-  ] as const) {
-    const way = say({ status: 201 }, (answer) => Object.assign(answer, { status }));
-    assert.equal((await verdictsOf(way, { only: ['create.id-integer'] }))[0], `create.id-integer ${why}`);
-  }
-});
-
 test('rules are selected by level, by name even of another level, and never against --skip', () => {
   const ids = (options: Parameters<typeof selected>[0]) => selected(options).map(({ id }) => id);
   const [plan, own] = ['limits.plan', 'errors.404'];
@@ -215,40 +191,6 @@ test('a fault of the transport fails one rule, and is the reason why others are 
   );
 });
 
-test('a fault after which the key is over its limit is not judged, and the server is not gone', async () => {
-  const way: Way = {
-    instead({ text, state: { memory }, response }) {
-      if (!text.startsWith('{"name":null')) return false;
-      memory.failed = 1;
-      response.socket?.destroy();
-      return true;
-    },
-    ...say({ when: ({ state: { memory } }) => memory.failed === 1 }, (answer) => {
-      Object.assign(answer, { status: 429, headers: { 'retry-after': 1_000 } });
-    }),
-  };
-  assert.deepEqual(await verdictsOf(way, { only: ['list.200-array', 'create.400-invalid-values'] }), [
-    'list.200-array passed: null',
-    'create.400-invalid-values skipped: the key is over its limit for 1000 s; --full waits',
-  ]);
-});
-
-test('a body that ends early is told once', async () => {
-  const way = say({ method: 'GET', path: '/categories' }, (answer, { response: { socket } }) => {
-    answer.headers['content-length'] = 1_000_000;
-    setImmediate(() => socket?.end());
-  });
-  const { report, failure } = await judged([way]);
-  assert.equal(failure, undefined);
-  const told = report.rules.filter(({ seen }) => /the body ends early/.test(`${seen}`));
-  assert.deepEqual(
-    told.map(({ id, seen }) => `${id}: ${seen}`),
-    ['list.200-array: the body ends early, to GET /categories'],
-  );
-  const others = report.rules.filter(({ reason }) => /it is the failure of list.200-array$/.test(`${reason}`));
-  assert.ok(others.length > 10, `${others.length} rules could not be judged for it`);
-});
-
 test('after a server went away, only what looks back is judged', async () => {
   let last = 0;
   const leaving: Way = {
@@ -278,25 +220,6 @@ test('a failure of the referee itself names the rule, and the others are judged'
   ]);
 });
 
-test('a plan is kept by its minute or by its day, and a limited key has 300 requests at most', async () => {
-  const planOf = (limit: number, planLimits: readonly number[]) =>
-    verdictsOf({ limit }, { planLimits, only: ['limits.plan'] });
-  for (const limit of [60, 1_000]) assert.deepEqual(await planOf(limit, [60, 1_000]), ['limits.plan passed: null']);
-  for (const limit of [59, 61, 999]) {
-    assert.deepEqual(await planOf(limit, [60, 1_000]), [`limits.plan failed: Limit is ${limit}, not 60 or 1000`]);
-  }
-  const only = ['limits.429-over-limit'];
-  assert.deepEqual(await verdictsOf({ limit: 300 }, { only }), ['limits.429-over-limit passed: null']);
-  // The other rules spend it as well.
-  const both = [...only, 'create.201-new-id'];
-  assert.deepEqual(await verdictsOf({}, { key: LIMITED_KEY, only: both }), [
-    'create.201-new-id passed: null',
-    'limits.429-over-limit passed: null',
-  ]);
-  const large = 'limits.429-over-limit skipped: the limited key has 301 requests; give one with at most 300';
-  assert.deepEqual(await verdictsOf({ limit: 301 }, { only }), [large, 'nothing could be judged']);
-});
-
 test('a limited key that cannot be used is a reason to skip', async () => {
   const only = ['limits.429-over-limit'];
   const when = ({ key }: { key?: { secret: string } }) => key?.secret === LIMITED_KEY;
@@ -308,48 +231,6 @@ test('a limited key that cannot be used is a reason to skip', async () => {
   ] as const) {
     assert.equal((await verdictsOf(way, { only }))[0], `limits.429-over-limit skipped: ${why}`);
   }
-});
-
-test('a limited key is spent by groups of 16 at most, in the time that is left, or in 25 s', async () => {
-  const only = ['limits.429-over-limit'];
-  for (const [isFull, latencySeconds, why] of [
-    [false, 2, null],
-    [false, 3, '60 requests take too long at 3.0 s for each answer; --full waits'],
-    [true, 3, null],
-    [true, 8, '60 requests take too long at 8.0 s for each answer'],
-  ] as const) {
-    const [verdict] = await verdictsOf({ latencySeconds }, { only, isFull });
-    assert.equal(verdict, `limits.429-over-limit ${why === null ? 'passed' : 'skipped'}: ${why}`);
-  }
-});
-
-test('a last token for which no request at once was answered is not judged', async () => {
-  const way: Way = {
-    instead({ headers, response }) {
-      if (headers.authorization !== `Bearer ${LIMITED_KEY}` || headers.connection !== 'close') return false;
-      response.socket?.destroy();
-      return true;
-    },
-  };
-  assert.deepEqual(await verdictsOf(way, { only: ['limits.last-token', 'limits.429-over-limit'] }), [
-    'limits.429-over-limit passed: null',
-    'limits.last-token skipped: the requests at once got no answers',
-  ]);
-});
-
-test('a key of one letter is masked only where it stands as a key', async () => {
-  const way: Way = {
-    knows: (sent) => sent === 'Bearer a',
-    ...say({ status: 200 }, (answer) => Object.assign(answer, { status: 404 })),
-  };
-  const { report } = await judged([way], { key: 'a', limitedKey: undefined, only: ['list.200-array'] });
-  const [{ request = '', response = '', curl = '' } = {}] = report.rules[0]?.exchanges ?? [];
-  assert.equal(request, 'GET /categories\nauthorization: Bearer ***');
-  assert.match(response, /^404\ndate: .*\n(.*\n)*content-type: application\/json\n/);
-  assert.match(
-    curl,
-    /^curl -sS -i -X GET 'http:\/\/127.0.0.1:\d+\/v1\/categories' -H 'authorization: Bearer '"\$KEY"'' -H 'accept-encoding: identity'$/,
-  );
 });
 
 test('a key is tried with one character more, in its other case, as a prefix, and changed', async () => {

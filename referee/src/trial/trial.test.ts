@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client, Sending } from './client.ts';
 import { type Answer, NoAnswer, type Sent } from './exchange.ts';
-import { realPace, Trial, type TrialOptions } from './trial.ts';
+import { Trial, type TrialOptions } from './trial.ts';
 
 type Said = number | string | readonly [status: number, headers: Readonly<Record<string, string>>, body?: string];
 
@@ -139,58 +139,6 @@ test('the creates that may have made a category are counted', async () => {
     );
     assert.deepEqual([await more, asked()], counts ? ['40 categories were created', 40] : [undefined, 41], `${said}`);
   }
-});
-
-test('answers are remembered, 1,000 of them and 2,000 characters of each', async () => {
-  const { trial } = trialOf([401, [200, {}, 'x'.repeat(2_001)]]);
-  await trial.send();
-  await trial.send({ authorization: 'Bearer l' });
-  assert.deepEqual(
-    trial.answered.map(({ sent, body }) => [sent.headers.authorization, body.length]),
-    [
-      ['Bearer k', 8],
-      ['Bearer l', 2_000],
-    ],
-  );
-  for (let i = 0; i < 1_000; i += 1) await trial.send();
-  assert.equal(trial.answered.length, 1_000);
-});
-
-test('a server is slow if one of its first two answers took more than 0.12 s', async () => {
-  for (const [takes, latency, isSlow] of [
-    [[0.11, 0.01, 0.01], '0.11', false],
-    [[0.13, 0.01, 0.01], '0.13', true],
-    [[0.01, 0.13, 0.01], '0.13', true],
-    [[0.01, 0.02, 0.13], '0.02', false],
-  ] as const) {
-    const { trial, alone } = trialOf([200], { takes });
-    for (let answers = 0; answers < 3; answers += 1) await trial.send();
-    assert.deepEqual([trial.latency.toFixed(2), trial.isSlow], [latency, isSlow]);
-    await trial.sendAll([{}, {}]);
-    assert.deepEqual(alone.slice(3), [isSlow, isSlow], 'at once only to a slow one');
-  }
-});
-
-test('probes at once have connections of their own, and one that failed is run again when it is needed', async () => {
-  const { trial, alone } = trialOf(['LATE', 200]);
-  const probe = () => trial.send();
-  await trial.atOnce([probe]);
-  for (let times = 0; times < 2; times += 1) assert.equal((await trial.once(probe)).status, 200);
-  assert.deepEqual(alone, [true, false]);
-});
-
-test('a wait is made second by second, and shows how far it is if it is longer than one', async () => {
-  const done: unknown[] = [];
-  const progress = (...shown: unknown[]) => void done.push(shown);
-  const { wait, now } = realPace(progress, async (ms) => done.push(ms));
-  await wait(1, 'the window');
-  await wait(0, 'the window');
-  assert.deepEqual(done.splice(0), [1_000]);
-  await wait(2.5, 'the window');
-  const shown = (waited: number) => ['Waiting: the window', waited, 2.5];
-  assert.deepEqual(done, [shown(0), 1_000, shown(1), 1_000, shown(2), 500, shown(2.5)]);
-  const before = performance.now() / 1_000;
-  assert.ok(now() >= before && now() <= before + 60, 'in seconds');
 });
 
 test('no more requests are sent than the run may send', async () => {

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import type { Server } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { HOST, request } from '../../../test/kit/edge/corpus.ts';
 import { openRaw } from '../../../test/kit/edge/raw.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
-import { errorAnswer } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { openListener } from './listener.ts';
 
@@ -144,51 +142,9 @@ async function ioEvent(): Promise<void> {
   await stat(import.meta.dirname);
 }
 
-test('connections that never pause hold the stop up for a thousand turns', async () => {
-  await using at = await opened();
-  const { listener, exchanges } = at;
-  await using raw = await at.open();
-  await raw.send(request('GET / HTTP/1.1', HOST, 'Connection: close'));
-  await raw.answersUntilClosed();
-  const [{ request: asked } = assert.fail()] = exchanges;
-  const { server } = asked.socket as Socket & { server: Server };
-  const before = server.listeners('connection').length;
-  const stopped = listener.stop(0);
-  const [onConnection] = server.listeners('connection').slice(before);
-  let turns = 0;
-  for (; server.listening; turns += 1) {
-    onConnection?.(asked.socket);
-    await nextTurn();
-  }
-  assert.ok(turns >= 1_000 && turns <= 1_002, `${turns}`);
-  await stopped;
-});
-
 test('a port that is taken is an error', async () => {
   await using at = await opened();
   const context = { time: manualClock(), events: recordedEvents() };
   const again = openListener(() => {}, context, { host: '127.0.0.1', port: at.listener.port });
   await assert.rejects(again, { code: 'EADDRINUSE' });
-});
-
-test('what is wrong with input that is no request is said', async () => {
-  await using at = await opened((exchange) => exchange.answer(errorAnswer(exchange.failure)));
-  const versions = 'Only HTTP/1.1 and HTTP/1.0 are supported';
-  for (const [sent, status, message] of [
-    [request('CONNECT a:1 HTTP/1.1', HOST), 501, 'CONNECT is not supported'],
-    [request('GET / HTTP/1.1', HOST, 'Expect: x'), 417, 'The only supported expectation is 100-continue'],
-    [
-      request('GET / HTTP/1.1', HOST, `X: ${'x'.repeat(16_384)}`),
-      431,
-      'The request line and headers exceed 16384 bytes; send less',
-    ],
-    [request('GET / HTTP/x.y', HOST), 505, versions],
-    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, versions],
-    ['\0', 400, 'The request is not valid HTTP'],
-  ] as const) {
-    await using raw = await at.open();
-    await raw.send(sent);
-    const answer = await raw.answer();
-    assert.deepEqual([answer.status, JSON.parse(answer.body).message], [status, message]);
-  }
 });

@@ -126,23 +126,6 @@ test('a body is strict JSON in strict UTF-8', async () => {
   }
 });
 
-test('no body costs more than 50 ms, however it is nested, repeated or broken off', async () => {
-  const [nested, members, text] = ['['.repeat(BODY_BYTES_MAX), '{"a":1,'.repeat(37_000), `"${'x'.repeat(262_000)}`];
-  const repeated = `{${'"a":1,'.repeat(43_000)}"a":`;
-  const different = `{${Array.from({ length: 22_000 }, (_, index) => `"${index.toString(36)}":1`).join()}`;
-  await using at = await reading(readJson);
-  for (const body of [nested, members, text, repeated, different, `${different},"`, '[1,'.repeat(87_000)]) {
-    let leastMs = Number.POSITIVE_INFINITY;
-    for (let tries = 0; tries < 5; tries += 1) {
-      const before = process.cpuUsage();
-      assert.match(String(await outcome(at.raw, body)), /^invalid_json: /);
-      const { user, system } = process.cpuUsage(before);
-      leastMs = Math.min(leastMs, (user + system) / 1_000);
-    }
-    assert.ok(leastMs < 50, `${leastMs} ms for ${body.slice(0, 10)}`);
-  }
-});
-
 const TOO_LARGE = `payload_too_large: The body is larger than ${BODY_BYTES_MAX} bytes; send less`;
 
 test('a body of 256 KiB is read, however it comes, and not one of a byte more', async () => {
@@ -163,62 +146,6 @@ test('a body of 256 KiB is read, however it comes, and not one of a byte more', 
   await using other = await reading(readJson);
   await other.raw.send(post(`Content-Length: ${BODY_BYTES_MAX + 1}`));
   assert.equal(await told(other.raw), TOO_LARGE, 'before it was sent');
-});
-
-test('100 is sent before a body is read, and not for one that is refused', async () => {
-  const expect = ['Content-Length: 2', 'Expect: 100-continue'];
-  await using at = await reading(readJson);
-  await at.raw.send(post(...expect));
-  assert.equal((await at.raw.answer()).status, 100);
-  await at.raw.send('[]');
-  assert.deepEqual(await told(at.raw), []);
-  for (const header of ['Content-Type: text/plain', 'Content-Encoding: gzip']) {
-    await using refused = await reading(readJson);
-    await refused.raw.send(post(...expect, header));
-    assert.match(String(await told(refused.raw)), /^unsupported_media_type/);
-  }
-});
-
-test('raw bytes are read in one piece or in several, up to their bound', async () => {
-  {
-    await using at = await reading(async (exchange) => String(await exchange.readBody(4)));
-    assert.equal(await outcome(at.raw, 'abcd'), 'abcd');
-    assert.equal(await outcome(at.raw, ''), '');
-    await at.raw.send(post('Transfer-Encoding: chunked'));
-    for (const piece of ['1\r\na\r\n', '2\r\nbc\r\n', '0\r\n\r\n']) {
-      await at.raw.send(piece);
-      await nextTurn();
-    }
-    assert.equal(await told(at.raw), 'abc');
-    await at.raw.send(`${post('Transfer-Encoding: chunked')}3\r\nabc\r\n2\r\nde\r\n`);
-    assert.equal(await told(at.raw), 'payload_too_large: The body is larger than 4 bytes; send less');
-    await using other = await reading((exchange) => exchange.readBody(4));
-    await other.raw.send(post('Content-Length: 5'));
-    assert.equal(await told(other.raw), 'payload_too_large: The body is larger than 4 bytes; send less', 'unsent');
-  }
-});
-
-test('a body that breaks off is an error, and one that cannot be read is that of its exchange', async () => {
-  await using at = await reading(readJson);
-  await at.raw.send(`${post('Content-Length: 9')}{`);
-  while (at.exchanges.length === 0) await nextTurn();
-  await at.raw.reset();
-  while (at.failures.length === 0) await nextTurn();
-  const [{ code, message } = assert.fail()] = at.failures;
-  assert.deepEqual([code, message], ['malformed_request', 'The POST request was aborted before its body was complete']);
-
-  const failure = new CatalogError('malformed_request', 'The chunk is too long');
-  await using before = await reading((exchange) => {
-    exchange.fail(failure);
-    return readJson(exchange);
-  });
-  assert.equal(await outcome(before.raw, '{}'), `malformed_request: ${failure.message}`);
-  await using during = await reading((exchange) => {
-    const read = readJson(exchange);
-    exchange.fail(failure);
-    return read;
-  });
-  assert.equal(await outcome(during.raw, '{}'), `malformed_request: ${failure.message}`);
 });
 
 test('path and query are read from the origin form, and from the absolute form without its host', async () => {

@@ -6,48 +6,6 @@ import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/li
 
 const wide = { minute: 100, day: 100 };
 
-for (const change of ['failOver', 'changeRole'] as const) {
-  test(`older data after ${change} is given what storage remembers, within a second`, async () => {
-    const at = await bench().start();
-    const { key, limiter, stored, redis, time } = at;
-    await charge(at, 1);
-    redis.takeSnapshot();
-    await charge(at, 2);
-    await limiter.save();
-    stored.set(key.id, countsOf(key, 3));
-    redis[change]();
-    await time.pass(1_000);
-    assert.equal((await limiter.peek(key)).remaining, 1);
-    const { reads } = at.played;
-    await limiter.peek(key);
-    assert.equal(at.played.reads, reads, 'which is read once');
-  });
-}
-
-test('a Redis that lost its scripts is sent them again, and is not given up', async () => {
-  const at = await bench().start();
-  await charge(at, 1);
-  at.redis.flushScripts();
-  assert.equal((await at.limiter.charge(at.key)).remaining, LIMITS.minute - 2);
-  assert.deepEqual([at.limiter.state, at.events.turns], ['ok', []]);
-});
-
-test('while storage fails an older Redis is given what this process remembers, and the rest later', async () => {
-  const at = await bench().start();
-  const { key, limiter, stored, redis, time, played } = at;
-  await charge(at, 1);
-  redis.takeSnapshot();
-  await charge(at, 2);
-  played.failure = new Error('no storage');
-  redis.failOver();
-  await time.pass(1_000);
-  assert.equal((await limiter.peek(key)).remaining, 1);
-  stored.set(key.id, countsOf(key, 4));
-  played.failure = undefined;
-  await time.pass(3_000);
-  assert.equal((await limiter.peek(key)).remaining, 0);
-});
-
 test('while Redis is lost a decision ages by the clock of this machine, by which it was made', async () => {
   const at = await bench(1, { isServerTime: true }).start();
   const { key, limiter, redis, time } = at;
@@ -83,26 +41,6 @@ test('between two seconds of the server the earlier is told, and by the later is
   assert.deepEqual(at.events.counted, Array(LIMITS.minute + 1).fill(40));
 });
 
-test('a key that was merged on the way to the last server is merged again on the next', async () => {
-  const at = await bench(2).start();
-  const { key, limiter, stored, redis, time, played } = at;
-  await at.all[1]?.limiter.charge(key);
-  redis.takeSnapshot();
-  stored.set(key.id, countsOf(key, 3));
-  played.wayMs = 20;
-  await time.pass(985);
-  const charged = limiter.charge(key);
-  // It is counted at 1.005 s, and answered at 1.025.
-  await time.pass(21);
-  redis.failOver();
-  // The heartbeat asks at 1.000 s which server it is, and is answered before that.
-  played.wayMs = 1;
-  await time.pass(100);
-  assert.equal((await charged).remaining, 0);
-  played.wayMs = 0;
-  assert.equal((await limiter.peek(key)).remaining, 0);
-});
-
 test('a storage that does not answer is waited for once, for two seconds', async () => {
   const at = await bench(2).start();
   const { key, limiter, time, played } = at;
@@ -121,16 +59,6 @@ test('a storage that does not answer is waited for once, for two seconds', async
   Promise.resolve(limiter.charge(other)).then(({ remaining }) => told.push(remaining));
   await time.pass(1);
   assert.deepEqual(told, [LIMITS.minute - 2]);
-});
-
-test('a server clock that was set back locks no key out for longer than a minute', async () => {
-  const at = await bench(1, { isServerTime: true }).start();
-  const { key, limiter, redis } = at;
-  await charge(at, LIMITS.minute + 2);
-  redis.step(-3_600_000);
-  await limiter.peek({ ...key, id: 'other' });
-  const { refusal, reset, now } = await limiter.charge(key);
-  assert.deepEqual([refusal, reset - now], ['rate_limit_exceeded', 60]);
 });
 
 test('what a lower plan refuses is asked of Redis', async () => {
@@ -163,22 +91,6 @@ test('the greatest count is saved, whichever answer is read last', async () => {
   assert.deepEqual([(await first).remaining, (await second).remaining], [LIMITS.minute - 2, LIMITS.minute - 3]);
   await limiter.save();
   assert.deepEqual(saved, [[countsOf(key, 3)]]);
-});
-
-test('a refusal is nothing to save, and what changes during a save is saved by the next', async () => {
-  const at = await bench().start();
-  const { key, limiter, saved, played } = at;
-  await charge(at, 1);
-  played.onSave = async () => {
-    played.onSave = () => {};
-    await charge(at, 3);
-  };
-  await limiter.save();
-  await limiter.save();
-  assert.deepEqual(saved, [[countsOf(key, 1)], [countsOf(key, 4)]]);
-  await charge(at, 2);
-  await limiter.save();
-  assert.equal(saved.length, 2);
 });
 
 test('refusals on both sides of an admitted request count together', async () => {
@@ -237,26 +149,4 @@ test('counts that are being saved while they are read count', async () => {
   await limiter.save();
   assert.equal(at.saved.length, 1);
   assert.equal((await looked).remaining, 2);
-});
-
-test('a key that may not spend its windows is asked of Redis once, if at all', async () => {
-  const at = await bench(2).start();
-  const { key, limiter, played } = at;
-  const [, two] = at.all;
-  assert.ok(two);
-  await charge(at, LIMITS.minute + 1);
-  played.commands.length = 0;
-  const before = at.events.fromMemory();
-  assert.equal((await limiter.recall(key)).refusal, 'rate_limit_exceeded');
-  assert.deepEqual([played.commands, at.events.fromMemory()], [[], before + 1]);
-  for (let times = 0; times < 3; times += 1) {
-    assert.equal((await two.limiter.recall(key)).refusal, 'rate_limit_exceeded');
-    assert.equal(played.commands.length, 1);
-  }
-  await at.lose(true);
-  assert.equal((await limiter.recall(key)).refusal, 'rate_limit_exceeded');
-  await at.lose(false);
-  await at.time.pass(60_000);
-  assert.deepEqual(await charge(at, 1), [undefined]);
-  assert.equal((await limiter.recall(key)).day.remaining, LIMITS.day - LIMITS.minute - 1, 'of which it is asked anew');
 });

@@ -7,21 +7,6 @@ import { LocalShare } from './outage.ts';
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 const NOW = { unix: NOON, steady: NOON };
 
-test('a share is each limit divided by the instances, rounded up', () => {
-  for (const [limits, admitted, refusal] of [
-    [{ minute: 7, day: 1_000 }, 3, 'rate_limit_exceeded'],
-    [{ minute: 1_000, day: 7 }, 3, 'daily_quota_exceeded'],
-    [{ minute: 6, day: 1_000 }, 2, 'rate_limit_exceeded'],
-    [{ minute: 1, day: 1 }, 1, 'daily_quota_exceeded'],
-  ] as const) {
-    const share = new LocalShare(3);
-    const key = keyOf(limits);
-    for (let left = admitted - 1; left >= 0; left -= 1) assert.equal(share.charge(key, NOW).remaining, left);
-    assert.equal(share.charge(key, NOW).refusal, refusal);
-    assert.equal(share.peek(key, NOW).refusal, refusal);
-  }
-});
-
 test('refusals of a share do not count', () => {
   const share = new LocalShare(1);
   const key = keyOf({ minute: 1, day: 100 });

@@ -81,11 +81,6 @@ export class RawConnection implements AsyncDisposable {
     this.#socket.resume();
   }
 
-  /** Reads a single byte while paused. */
-  sip(): void {
-    this.#socket.read(1);
-  }
-
   /** The next answer, an interim one too. An answer to HEAD has no body. Throws if the service closes before it. */
   async answer({ toHead = false } = {}): Promise<RawAnswer> {
     const answer = await this.#until(() => {

@@ -31,7 +31,6 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     /** The moments (Unix seconds) by which counts were saved. */
     savedAt: [] as number[],
     reads: 0,
-    onSave: (): unknown => undefined,
     onRead: (): unknown => undefined,
   };
   const storing = async <T>(work: () => T): Promise<T> => {
@@ -47,7 +46,6 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       });
     },
     raiseCounts: async (counts: WindowCounts[], now: () => number) => {
-      await played.onSave();
       return storing(() => {
         saved.push(counts);
         played.savedAt.push(now());
