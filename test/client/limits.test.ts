@@ -110,6 +110,7 @@ test('a ban fails every call at once, is asked about once a minute, and is over 
   await provokeBan(service, secret, 2);
   const banned = await caught(time, catalog.categories.list());
   assert.deepEqual([banned.code, banned.status, banned.retryAfter], ['key_banned', 429, 300]);
+  assert.match(banned.message, /^listCategories: The key is banned/, 'it was sent, and is not tried again');
   for (let second = 1; second < 300; second += 1) {
     await time.run(time.clock.sleep(1_000, new AbortController().signal));
     const error = await caught(time, catalog.categories.list());
