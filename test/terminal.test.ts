@@ -35,7 +35,6 @@ test('problems are red on a terminal, unless NO_COLOR or --no-color is given', {
   );
   assert.deepEqual(await shown(DOCTOR, { NO_COLOR: '1' }), { code: 1, coloured: [] });
   assert.deepEqual(await shown(`${DOCTOR} --no-color`), { code: 1, coloured: [] });
-  assert.equal((await shown(`${process.execPath} ${COMMAND} keys make`)).coloured.length, 1);
 });
 
 test('what is told on a terminal is red there, wherever stdout goes', { skip }, async () => {
@@ -60,12 +59,6 @@ test('what is told on a terminal is red there, wherever stdout goes', { skip }, 
     await ended;
   }
   assert.ok(told.includes(`${RED}ERROR\x1b[39m backup_failed `), told);
-});
-
-test('nothing is red in a pipe', async () => {
-  using folder = temporaryFolder();
-  const { stdout, stderr } = await runProcess(['doctor', '--port', 'nowhere'], { cwd: folder.path });
-  assert.ok(!`${stdout}${stderr}`.includes('\x1b'));
 });
 
 test('an import shows on a terminal how far it is, and in a pipe nothing', { skip }, async () => {

@@ -12,7 +12,7 @@ import {
   SCOPES,
   secretRecord,
 } from './api-key.ts';
-import { type Limits, PLANS, type PlanName } from './plan.ts';
+import { PLANS } from './plan.ts';
 
 test('a minted secret has the published form and the checksum of everything before it', () => {
   const seen = new Set<string>();
@@ -78,18 +78,6 @@ test('only a hash and the first sixteen characters of a secret are kept', () => 
   assert.equal(record.prefix, secret.slice(0, 16));
   assert.match(record.hash, /^[\w-]{43}$/);
   assert.ok(!JSON.stringify(newApiKey({ name: 'x', environment: 'production', plan: 'free' }, 1).key).includes(secret));
-});
-
-test('enterprise needs limits of its own, and no other plan takes any', () => {
-  const planLimits = (plan: PlanName, limits?: Limits) =>
-    newApiKey({ name: 'x', environment: 'production', plan, ...(limits && { limits }) }, 1).key.limits;
-  assert.deepEqual(planLimits('enterprise', { minute: 1, day: 2 }), { minute: 1, day: 2 });
-  assert.deepEqual(planLimits('free'), { minute: 60, day: 1_000 });
-  assert.throws(() => planLimits('enterprise'), { code: 'validation_failed' });
-  assert.throws(() => planLimits('pro', { minute: 1, day: 2 }), { code: 'validation_failed' });
-  for (const bad of [0, -1, 1.5, Number.NaN, 1e12]) {
-    assert.throws(() => planLimits('enterprise', { minute: bad, day: 2 }), { code: 'validation_failed' });
-  }
 });
 
 test('the plans are the published ones', () => {

@@ -232,6 +232,17 @@ test('a record is read up to each bound, and refused in words beyond', async () 
   }
 });
 
+test('a file is written as people and other programs expect it', () => {
+  const categories = [
+    { id: 1, name: 'a', description: '' },
+    { id: 2, name: 'b,"c"' },
+  ];
+  const [one, other] = categories.map((category) => JSON.stringify(category));
+  assert.equal(writeCategories(categories, 'json'), `[\n  ${one},\n  ${other}\n]\n`);
+  assert.equal(writeCategories(categories, 'ndjson'), `${one}\n${other}\n`);
+  assert.equal(writeCategories(categories, 'csv'), 'id,name,description\n1,a,""\n2,"b,""c""",\n');
+});
+
 test('every bad row is reported with its line, up to the first broken quote', async () => {
   const rows = ['name,description', 'Dog,good', ',second', 'Cow,third,more', 'Hen', '', 'Ant,"two\r\nlines"', '"",x'];
   const cells = 'The row has another number of cells';

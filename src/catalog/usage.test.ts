@@ -8,7 +8,6 @@ import {
   stepStart,
   sumCounts,
   sumDurations,
-  USAGE_PERIODS,
   USAGE_SORTS,
   usagePeriod,
   weightOf,
@@ -19,14 +18,6 @@ const [hour, day] = [3_600, 86_400];
 test('six hours are read by the minute, two weeks by the hour, and more by the day', () => {
   const ranges = [6 * hour, 6 * hour + 1, 14 * day, 14 * day + 1];
   assert.deepEqual(ranges.map(usagePeriod), ['minute', 'hour', 'hour', 'day']);
-});
-
-test('minutes are kept for 2 days, hours for 62, and days for two years', () => {
-  assert.deepEqual(USAGE_PERIODS, {
-    minute: { seconds: 60, keptSeconds: 2 * day },
-    hour: { seconds: hour, keptSeconds: 62 * day },
-    day: { seconds: day, keptSeconds: 732 * day },
-  });
 });
 
 test('answers are served, refused, errors of clients or of the service', () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CountedPattern, STEPS_MAX } from '../kit/pattern-steps.ts';
+import { CountedPattern, STEPS_MAX } from './pattern-steps.ts';
 
 /** No pattern takes more than its text is long: a caller could stall the service with a long one. */
 

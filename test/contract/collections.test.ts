@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { type Contract, postmanFile } from '../../collections/generate.ts';
 import { STORY } from '../../collections/story.ts';
 import { execute } from '../kit/client/package.ts';
-import { runPostman } from '../kit/collections/postman.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { json, temporaryFolder, testService } from '../kit/service.ts';
+import { runPostman } from './postman.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'collections');

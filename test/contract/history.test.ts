@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { readContract } from '../kit/contract.ts';
-import { breakingChanges, type Contract } from '../kit/contract-history.ts';
+import { breakingChanges, type Contract } from './breaking-changes.ts';
 
 /**
  * The contract stays compatible with its last release. `contracts/` holds the contract of the last release: at a

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DURATION_BOUNDS, durationWithin, sumDurations } from '../../catalog/usage.ts';
 import { chart, firstStep, rangeIn, stepsOf } from './chart.ts';
 
 const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
@@ -33,23 +32,6 @@ test('the end of an axis divides into four round parts, whole ones for counts', 
   const counts = ['4', '4', '8', '12', '80', '200', '2,000', '100,000'];
   assert.deepEqual([1, 4, 5, 9, 60, 101, 1_340, 99_000].map(endOf('bars')), counts);
   assert.deepEqual([0.3, 0.52, 4.8, 70].map(endOf('lines')), ['0.4', '0.8', '8', '80']);
-});
-
-test('a duration is interpolated in its class, and that of the open class is its lower bound', () => {
-  const none = DURATION_BOUNDS.map(() => 0);
-  assert.equal(durationWithin([...none, 0], 0.5), undefined);
-  assert.equal(durationWithin([10, ...none], 0.5), 0.00025);
-  assert.equal(
-    durationWithin(
-      sumDurations([
-        [98, 0],
-        [0, 2],
-      ]),
-      0.99,
-    ),
-    0.00075,
-  );
-  assert.equal(durationWithin([...none, 3], 0.5), 10);
 });
 
 test('a drawing stacks its bars, breaks its lines where nothing is, and has a table of the same numbers', () => {
