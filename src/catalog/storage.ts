@@ -40,13 +40,13 @@ export interface Storage extends AsyncDisposable {
   watch(onChange: OnChange): Promise<void>;
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
-  /** Measures how full the catalog is, and how large its database. */
+  /** Measures how full the catalog is, how large its database, and how many keys are near their limit. */
   fullness(): Promise<Fullness>;
   /** Fulfilled if the engine answers a read; reports whether writes fail now. */
   check(): Promise<{ readonly isWriteFailing: boolean }>;
 }
 
-/** The size of the catalog against its bounds, and that of its database, in bytes. */
+/** The size of the catalog against its bounds, that of its database, in bytes, and the keys near their own bound. */
 export interface Fullness {
   readonly categories: number;
   /** The bytes of the list of all categories, as it is sent. */
@@ -56,6 +56,8 @@ export interface Fullness {
   readonly logBytes: number;
   /** Free on the disk of an embedded database; NaN for a server's, which is not known. */
   readonly diskFreeBytes: number;
+  /** The keys that used `NEAR_LIMIT_PERCENT` or more of their limit of the UTC day, as far as counts are saved. */
+  readonly keysNearDayLimit: number;
 }
 
 /**

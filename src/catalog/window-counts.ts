@@ -53,6 +53,9 @@ function isLater(window: number, used: number, otherWindow: number, otherUsed: n
   return window > otherWindow || (window === otherWindow && used > otherUsed);
 }
 
+/** From this share of its day's limit on a key is near it: in the metric, the alert and the meters of the console. */
+export const NEAR_LIMIT_PERCENT = 80;
+
 export interface LimitStorage {
   /** The counts of a key, as they are stored after the call; undefined without any. Many at once cost few queries. */
   counts(keyId: string): Promise<WindowCounts | undefined>;

@@ -250,6 +250,7 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
       metrics.databaseBytes.set(measured.databaseBytes);
       metrics.databaseLogBytes.set(measured.logBytes);
       metrics.diskFreeBytes.set(measured.diskFreeBytes);
+      metrics.keysNearDayLimit.set(measured.keysNearDayLimit);
     },
     operatorChanged: ({ operator, action, target }: AuditEntry) =>
       log.info({ event: 'operator_change', ...operator, action, target }),

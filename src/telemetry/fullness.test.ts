@@ -6,7 +6,7 @@ import { measureFullness } from './fullness.ts';
 
 test('how full the catalog is is measured at the start and every ten seconds, also after a failure', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const part = { listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5 };
+  const part = { listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 6 };
   let asked = 0;
   const told: object[] = [];
   using _measuring = await measureFullness({

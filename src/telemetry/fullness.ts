@@ -12,7 +12,7 @@ interface FullnessOptions {
   readonly bounds: { readonly categoriesMax: number; readonly categoriesBytesMax: number };
 }
 
-/** Measures how full catalog, database and disk are, now and every ten seconds. Disposing ends it. */
+/** Measures how full catalog, database, disk and the days of keys are, now and every ten seconds. Disposing ends it. */
 export async function measureFullness({ storage, time, events, bounds }: FullnessOptions): Promise<Disposable> {
   const measure = oneAtATime(async () => {
     // Storage reports its own failures.

@@ -11,6 +11,7 @@ const FIXED = [
   'database_bytes',
   'database_log_bytes',
   'disk_free_bytes',
+  'keys_near_day_limit',
   'connections_refused_total',
   'request_duration_seconds',
 ];

@@ -3,6 +3,7 @@ import type * as PromClient from 'prom-client';
 import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
+import { NEAR_LIMIT_PERCENT } from '../catalog/window-counts.ts';
 import { API_SIDE, Refusals, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
@@ -75,6 +76,10 @@ function limitMetrics({ counter, gauge, histogram, registered }: Makers) {
     refusals: registered(new Refusals()),
     bans: counter('bans_total', 'Bans started, by the plan of the key', ['plan']),
     unsavedCounts: counter('count_save_failures_total', 'Failed attempts to save the counts of the limiter'),
+    keysNearDayLimit: gauge(
+      'keys_near_day_limit',
+      `Keys that used ${NEAR_LIMIT_PERCENT} % or more of their limit of the UTC day, of all instances`,
+    ),
     limiterDegraded: gauge(
       'limiter_degraded',
       '1 while this instance counts alone because Redis is unavailable; always 0 without REDIS_URL',

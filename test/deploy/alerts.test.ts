@@ -92,6 +92,7 @@ const TROUBLE: Record<string, Record<string, Series>> = {
     [`pet_catalog_backup_timestamp_seconds{${AT}}`]: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
     [`pet_catalog_backup_interval_seconds{${AT}}`]: gauge(300, 300),
   },
+  PetCatalogKeysNearLimit: { [`pet_catalog_keys_near_day_limit{${AT}}`]: gauge(0, 2) },
   PetCatalogNearlyFull: {
     [`pet_catalog_categories{${AT}}`]: gauge(900, 901),
     [`pet_catalog_categories_max{${AT}}`]: gauge(1_000, 1_000),
@@ -129,6 +130,7 @@ const SAID: Record<string, readonly [summary: string, page: string]> = {
   PetCatalogRedisLate: ['Redis is late again and again; each time a:1 admits its share', 'redis-is-down'],
   PetCatalogGuessing: ['10.1 requests a second come with an invalid key or token', 'rotate-a-leaked-key'],
   PetCatalogBans: ['A key of the plan pro was banned', 'lift-a-ban'],
+  PetCatalogKeysNearLimit: ["2 keys used 80% of their day's limit or more", 'lift-a-ban'],
   PetCatalogBusy: ['The event loop of a:1 lags by 201ms', 'it-is-slow'],
   PetCatalogConnections: ['a:1 has 80.1% of its file descriptors open', 'it-is-slow'],
   PetCatalogBackupOld: ['The newest backup of a:1 is 22m 30s old', 'back-up'],
@@ -219,6 +221,7 @@ suite('the alerts', { skip: noPromtool }, () => {
       const ofAll = {
         PetCatalogBans: { plan: 'pro' },
         PetCatalogErrors: {},
+        PetCatalogKeysNearLimit: {},
         PetCatalogSlow: {},
         PetCatalogGuessing: {},
       };

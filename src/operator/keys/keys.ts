@@ -1,7 +1,7 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { AuditEntry } from '../../catalog/audit.ts';
 import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
-import { refusedUntil } from '../../catalog/window-counts.ts';
+import { NEAR_LIMIT_PERCENT, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { latestChanges, operatorLink } from '../audit.ts';
@@ -13,8 +13,6 @@ import { endGraces, liftBan, pauseKey, resumeKey } from './actions.ts';
 import { keyNoun } from './noun.ts';
 
 const BANS_SHOWN_MAX = 20;
-/** The share of a limit above which the meter shows a warning. */
-const WARNING_SHARE = 0.8;
 
 /** The page of a key. */
 export const keyRoutes = [onGet('/keys/:id', showKey)];
@@ -111,7 +109,7 @@ export async function windows({ storage, now }: ConsoleContext, { id, limits }: 
     used: number,
     limit: number,
   ) => html`<div class="tile"><dt id="${id}-label">${label}</dt>
-<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${limit * WARNING_SHARE}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
+<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${(limit * NEAR_LIMIT_PERCENT) / 100}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
   const until = refusedUntil(counts, limits, now);
   return html`<div id="spent" data-live><dl class="tiles">
 ${window('minute', 'Used this minute', minuteUsed, limits.minute)}

@@ -1,13 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { join, type Sql } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
-import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
+import { type LimitStorage, NEAR_LIMIT_PERCENT, type WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { Transaction } from '../engine.ts';
 import { coalesceLookups } from './lookups.ts';
-import { rowsInsert } from './statement.ts';
+import { one, rowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
+/** So few that reading them takes some milliseconds. */
+const ROWS_AT_ONCE = 2_000;
 const REPLACE = sql`on conflict (key_id) do update set
   minute_ends = excluded.minute_ends,
   minute_used = excluded.minute_used,
@@ -49,6 +52,28 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
       async (trx) => this.#raiseCounts(trx, await rowsOfKeys(trx, counts), mergedAt(now())),
       'counts',
     );
+  }
+
+  /** The number of keys near the limit of this day. Lets requests be served between parts of the counts. */
+  async countNearDayLimit(): Promise<number> {
+    const today = Math.floor(this.now / DAY_SECONDS);
+    let near = 0;
+    for (let behind: string | null = ''; behind !== null; await nextTurn()) {
+      const after: string = behind;
+      const some = await this.transactions.read((db) =>
+        one<{ near: number; last: string | null }>(
+          db,
+          sql`
+          select max(key_id) as last, count(api_keys.id) as near
+          from (select * from window_counts where key_id > ${after} order by key_id limit ${ROWS_AT_ONCE}) as counts
+          left join api_keys on api_keys.id = key_id and day >= ${today}
+            and 100 * day_used >= ${NEAR_LIMIT_PERCENT} * per_day`,
+        ),
+      );
+      near += Number(some.near);
+      behind = some.last;
+    }
+    return near;
   }
 }
 

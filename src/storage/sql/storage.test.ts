@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
@@ -7,8 +8,27 @@ import { storageContract } from '../../../test/kit/storage-contract.ts';
 import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
 import { openStorage } from '../open.ts';
+import { rowsInsert } from './statement.ts';
+import type { SqlStorage } from './storage.ts';
+import type { Tables } from './tables.ts';
 
 storageContract(onSqlite);
+
+onSqlite('more keys than are read at once are counted once each', async ({ storage }) => {
+  const { key } = await issue(storage);
+  const { transactions, limits } = storage as SqlStorage;
+  const ids = Array.from({ length: 4_000 }, (_, number) => `${key.id}${number}`);
+  await transactions.transact(async (trx) => {
+    const [row] = await trx.all<Tables['api_keys']>(sql`select * from api_keys`);
+    await rowsInsert('api_keys')(
+      trx,
+      ids.map((id) => ({ ...row, id }) as Tables['api_keys']),
+    );
+  });
+  const [day, dayUsed] = [Math.floor(NOW / 86_400), key.limits.day];
+  await limits.saveCounts(ids.map((keyId) => ({ keyId, minuteEnds: 0, minuteUsed: 0, day, dayUsed })));
+  assert.equal(await limits.countNearDayLimit(), 4_000);
+});
 
 const open = () =>
   openStorage(

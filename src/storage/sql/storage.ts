@@ -91,7 +91,8 @@ export class SqlStorage implements Storage {
       one<Tables['category_counter']>(db, sql`select * from category_counter`),
     );
     const size = await this.transactions.engine.size();
-    return { categories: count, listBytes: LIST_START_BYTES + bytes, ...size };
+    const keysNearDayLimit = await this.limits.countNearDayLimit();
+    return { categories: count, listBytes: LIST_START_BYTES + bytes, ...size, keysNearDayLimit };
   }
 
   async check(): Promise<{ isWriteFailing: boolean }> {

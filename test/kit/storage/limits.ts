@@ -32,6 +32,19 @@ export function limitsContract(check: Check): void {
     ]);
   });
 
+  check('the keys near the limit of the day are counted', async ({ storage }) => {
+    for (const [limit, dayUsed, day] of [
+      [10, 7, TODAY],
+      [10, 8, TODAY],
+      [1_000, 1_001, TODAY],
+      [10, 9, TODAY - 1],
+    ] as const) {
+      const { key } = await issue(storage, { plan: 'enterprise', limits: { minute: 1, day: limit } });
+      await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
+    }
+    assert.equal((await storage.fullness()).keysNearDayLimit, 2);
+  });
+
   check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {
     const { key } = await issue(storage);
     const counts = (keyId: string, used: number) => ({
