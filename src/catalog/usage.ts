@@ -149,13 +149,15 @@ export function stepStart(moment: number, stepSeconds: number): number {
   return moment - ((moment - STEPS_FROM) % stepSeconds);
 }
 
-/** Selects usage by time, in Unix seconds, rounded to the period; of all keys unless a key or an owner is named. */
+/** Selects usage by time, in Unix seconds, rounded to the period; of all keys and routes unless one is named. */
 export interface UsageQuery {
   readonly period: UsagePeriod;
   readonly since: number;
   readonly until?: number | undefined;
   readonly keyId?: string | undefined;
   readonly owner?: string | undefined;
+  /** As in `RouteUsage`; minutes know none. */
+  readonly route?: string | undefined;
 }
 
 interface SumsQuery extends UsageQuery {
@@ -169,13 +171,13 @@ interface SumsQuery extends UsageQuery {
   readonly limit?: number;
 }
 
-interface MostQuery extends Pick<UsageQuery, 'period' | 'since'> {
+interface MostQuery extends Pick<UsageQuery, 'period' | 'since' | 'until'> {
   readonly group: 'key' | 'owner';
   readonly sort: UsageSort;
   readonly limit: number;
 }
 
-interface RoutesQuery extends Pick<UsageQuery, 'period' | 'since'> {
+interface RoutesQuery extends Pick<UsageQuery, 'period' | 'since' | 'until'> {
   /** A multiple of the period, which is the default; `stepStart` says where one begins. */
   readonly step?: number;
 }
@@ -188,8 +190,8 @@ export interface UsageStorage {
   /** The usage added up by key, owner or route, or of all selected keys together, by id. Minutes know no routes. */
   sums(query: SumsQuery): Promise<UsageSum[]>;
   /**
-   * The keys or owners with the most of something since a moment, rounded down to the period. Reads some thousand rows
-   * at a time and lets requests be served in between.
+   * The keys or owners with the most of something in a range. Reads some thousand rows at a time and lets requests be
+   * served in between.
    */
   most(query: MostQuery): Promise<UsageSum[]>;
   /** Adds the usage of routes within a minute, as `add` does that of keys. */

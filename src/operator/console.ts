@@ -31,6 +31,7 @@ import { RESOURCES } from './resources.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession, UnstoredSessions } from './session/session.ts';
 import { settingsRoutes } from './settings.ts';
+import { deprecationRoutes } from './usage/deprecations.ts';
 import { ownerRoutes } from './usage/usage.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
@@ -42,6 +43,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...ACTIONS.flatMap(routesOf),
   ...RESOURCES.filter((each) => each.console).flatMap(listRoutes),
   ...ownerRoutes,
+  ...deprecationRoutes,
   ...categoryRoutes,
   ...importRoutes,
   ...petRoutes,

@@ -140,6 +140,11 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
       ['2026-01-01T11', one, 2],
     ]);
   }
+  const ofRoute = `route=${encodeURIComponent(create)}`;
+  assert.deepEqual(await rows(`${ofRoute}&group=key&by=day&since=60d`), [['2026-01-01T00', one, 2]]);
+  for (const since of ['1h', '3d', '60d']) assert.deepEqual(await rows(`${ofRoute}&since=${since}`), [[one, 2]], since);
+  assert.deepEqual(await rows(`${ofRoute}&key=${one}&by=month`), [['2026-01-01T00', undefined, 2]]);
+  assert.deepEqual(await rows('route=GET+/v1/none'), []);
   const csv = await client.send('GET', '/usage?group=route&by=month&owner=cus_1&since=60d', undefined, {
     accept: 'text/csv',
   });
@@ -157,6 +162,7 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
   );
   for (const [query, said] of [
     ['group=plan', 'group is "plan"'],
+    [`route=${encodeURIComponent(create)}&by=minute`, 'Minutes know no routes; send by=hour, by=day or by=month'],
     ['group=route&by=minute', 'Minutes know no routes; send by=hour, by=day or by=month'],
     ['since=1h&until=2h', 'until is 2026-01-01T10:00:00Z, before since (2026-01-01T11:00:00Z); send a later one'],
   ] as const) {

@@ -26,6 +26,7 @@ interface Selection {
   readonly steps: readonly UsageStep[];
   readonly keyId?: string | undefined;
   readonly owner?: string | undefined;
+  readonly route?: string | undefined;
 }
 
 /** The steps of a range, as far as usage is kept. */

@@ -35,7 +35,7 @@ export interface Range {
   readonly stepWords: string;
 }
 
-const RANGES: readonly [Range, ...Range[]] = [
+export const RANGES: readonly [Range, ...Range[]] = [
   { name: '1h', words: 'the last hour', period: 'minute', stepSeconds: MINUTE_SECONDS, steps: 60, stepWords: 'minute' },
   {
     name: '6h',
@@ -50,9 +50,12 @@ const RANGES: readonly [Range, ...Range[]] = [
   { name: '1y', words: 'the last year', period: 'day', stepSeconds: 7 * DAY_SECONDS, steps: 53, stepWords: 'week' },
 ];
 
-/** The range that an address asks for: `range=24h`; the shortest if it asks for none that there is. */
-export function rangeIn(query: URLSearchParams): Range {
-  return RANGES.find(({ name }) => name === query.get('range')) ?? RANGES[0];
+/** The ranges by day: those of the usage of one route, which minutes do not know. */
+export const DAY_RANGES = RANGES.filter(isByDay);
+
+/** The range that an address asks for: `range=24h`; the first if it asks for none that there is. */
+export function rangeIn(query: URLSearchParams, ranges: readonly Range[] = RANGES): Range {
+  return ranges.find(({ name }) => name === query.get('range')) ?? ranges[0] ?? RANGES[0];
 }
 
 /** The beginning of the first step of a range that ends now. */
@@ -72,8 +75,8 @@ function isByDay({ stepSeconds }: Range): boolean {
 }
 
 /** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
-export function rangeLinks(exchange: Exchange): Html {
-  const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
+export function rangeLinks(exchange: Exchange, ranges: readonly Range[] = RANGES): Html {
+  const options = ranges.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
   return choiceLinks(exchange, { name: 'range', label: 'Time range', options });
 }
 

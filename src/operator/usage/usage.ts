@@ -20,11 +20,23 @@ import {
   weightOf,
 } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import type { Operation } from '../../http/operations/operation.ts';
+import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
-import { type ChartOptions, chart, firstStep, type Range, rangeIn, rangeLinks, stepsOf } from './chart.ts';
+import {
+  type ChartOptions,
+  chart,
+  DAY_RANGES,
+  firstStep,
+  RANGES,
+  type Range,
+  rangeIn,
+  rangeLinks,
+  stepsOf,
+} from './chart.ts';
 
 /** The names of outcomes in the console of requests, in the order of charts and tables. */
 export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
@@ -34,6 +46,10 @@ export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: stri
   { outcome: 'serverErrors', name: 'server', label: 'Server errors' },
 ];
 
+/** The ids of deprecated operations, by their routes. */
+const DEPRECATED: ReadonlyMap<string, string> = new Map(
+  OPERATIONS.flatMap((each) => (each.deprecation ? [[routeOf(each), each.id] as const] : [])),
+);
 const SHOWN_MAX = 100;
 const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map(numeric);
 const SORT_LABELS: Readonly<Record<UsageSort, string>> = {
@@ -48,20 +64,21 @@ const HEADINGS: Readonly<Record<UsageSort, string>> = {
 };
 const KEPT = 'Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.';
 
-/** The requests with a key, or with those of an owner: a chart by outcome, and tables by group. */
+/** The requests with a key, with those of an owner, or of a route: a chart by outcome, and tables by group. */
 export async function usageOf(
   context: ConsoleContext,
   groups: readonly ('key' | 'route')[],
-  { limits, ...selection }: { keyId?: string; owner?: string; limits?: Limits },
+  { limits, ...selection }: { keyId?: string; owner?: string; route?: string; limits?: Limits },
 ): Promise<Html> {
   const { storage, exchange, now } = context;
-  const range = rangeIn(exchange.query);
+  const ranges = selection.route === undefined ? RANGES : DAY_RANGES;
+  const range = rangeIn(exchange.query, ranges);
   const { period, stepSeconds: step, stepWords } = range;
   const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since: firstStep(range, now) });
   const limit = stepWords === 'minute' ? limits?.minute : stepWords === 'day' ? limits?.day : undefined;
   const tables: Html[] = [];
   for (const group of groups) tables.push(html`\n${await sumsSection(context, { group, range, ...selection })}`);
-  return html`${rangeLinks(exchange)}
+  return html`${rangeLinks(exchange, ranges)}
 ${outcomeChart({ range, now, points, limit, scope: KEPT })}
 ${sortLinks(exchange)}${tables}`;
 }
@@ -152,7 +169,11 @@ export function heading(group: UsageGroup, sort: UsageSort): string {
 /** A section with the usage of a key or an owner in a range, added up and sorted. */
 async function sumsSection(
   { storage, exchange, now }: ConsoleContext,
-  { group, range, ...selection }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner'>,
+  {
+    group,
+    range,
+    ...selection
+  }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner' | 'route'>,
 ): Promise<Html> {
   // Minutes know no routes.
   const period = group === 'route' && range.period === 'minute' ? 'hour' : range.period;
@@ -161,7 +182,7 @@ async function sumsSection(
   const most = mostOf(sums, sort).slice(0, SHOWN_MAX);
   return html`<section id="${group}s" data-live aria-labelledby="${group}s-heading">
 <h2 id="${group}s-heading">${heading(group, sort)} <small>in ${range.words}${period === range.period ? '' : ', whole hours'}</small></h2>
-${most.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : sumsTable(group, most)}
+${most.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : sumsTable(group, most, { withOwner: group === 'key' && selection.owner === undefined })}
 ${group === 'route' ? html`<p class="scope">Requests with a key, of all instances, within a minute.</p>` : ''}
 </section>`;
 }
@@ -216,7 +237,15 @@ function routeName(route: string): Html {
   if (route === UNMATCHED || route === UNKNOWN_ROUTE)
     return html`<span class="soft">${route === UNMATCHED ? 'no such address' : 'counted before routes were'}</span>`;
   const [method = '', template = ''] = route.split(' ');
-  return html`<span class="method">${method}</span> <code>${template}</code>`;
+  const id = DEPRECATED.get(route);
+  const ends =
+    id === undefined ? '' : html` <a class="badge warning" href="/console/deprecations/${id}">deprecated</a>`;
+  return html`<span class="method">${method}</span> <code>${template}</code>${ends}`;
+}
+
+/** The route of an operation, as usage names it. */
+export function routeOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
+  return `${method} /v1${path}`;
 }
 
 /** A link to the page of an owner. */

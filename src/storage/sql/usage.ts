@@ -116,7 +116,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     const rows = await this.transactions.read((db) =>
       db.all<SumRow>(sql`
         select ${at} as at, ${id} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
-        from (${used(period, selected)}) as used left join api_keys on api_keys.id = used.key_id
+        from (${used(period, selected, range.route)}) as used left join api_keys on api_keys.id = used.key_id
         ${behind === undefined ? empty : sql`where ${at} > ${first} or ${id} > ${behind}`}
         group by 1, 2
         order by 1, 2
@@ -125,12 +125,12 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     return rows.map(toSum);
   }
 
-  async most({ period, since, group, sort, limit }: Parameters<UsageStorage['most']>[0]): Promise<UsageSum[]> {
+  async most({ period, since, until, group, sort, limit }: Parameters<UsageStorage['most']>[0]): Promise<UsageSum[]> {
     const found = new Map<string, UsageSum>();
     for (const source of SOURCES[period]) {
       let behind: Place | undefined = { starts_at: startOf(period, since), key_id: '', route: '' };
       while (behind !== undefined) {
-        const rows: UsedRow[] = await this.#rowsBehind(source, behind);
+        const rows: UsedRow[] = await this.#rowsBehind(source, { behind, until });
         for (const row of rows) {
           if (row.key_id === ALL_KEYS) continue;
           const id = group === 'key' ? row.key_id : (row.owner ?? '');
@@ -144,33 +144,37 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
   }
 
   /** Some rows in the order of the primary key, with the names of their keys. */
-  #rowsBehind({ table, period }: Source, { starts_at, key_id, route }: Place): Promise<UsedRow[]> {
+  #rowsBehind(
+    { table, period }: Source,
+    { behind: { starts_at, key_id, route }, until }: { behind: Place; until: number | undefined },
+  ): Promise<UsedRow[]> {
     const behind =
       table === 'usage'
         ? sql`(starts_at, key_id) > (${starts_at}, ${key_id})`
         : sql`(starts_at, key_id, route) > (${starts_at}, ${key_id}, ${route})`;
+    const conditions = [sql`period = ${period}`, behind, ...endsAt(period, until)];
     return this.transactions.read((db) =>
       db.all<UsedRow>(sql`
         select used.*, api_keys.name, api_keys.owner
         from ${raw(table)} as used left join api_keys on api_keys.id = used.key_id
-        where period = ${period} and ${behind}
+        ${where(conditions)}
         order by starts_at, key_id${table === 'usage' ? empty : raw(', route')}
         limit ${ROWS_AT_ONCE}`),
     );
   }
 
   /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
-  #finest({ period, since, keyId }: UsageQuery): UsagePeriod {
+  #finest({ period, since, keyId, route }: UsageQuery): UsagePeriod {
     const keptSince = this.now - USAGE_PERIODS.minute.keptSeconds;
-    return keyId !== undefined && startOf(period, since) >= keptSince ? 'minute' : period;
+    return keyId !== undefined && route === undefined && startOf(period, since) >= keptSince ? 'minute' : period;
   }
 
-  routes({ period, step, since }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
+  routes({ period, step, since, until }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
     return this.transactions.read(async (db) => {
       const rows = await db.all<RouteRow & { at: number }>(sql`
         select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, route, ${sumsOf([...OUTCOMES, ...DURATIONS])}
         from route_usage
-        where period = ${period} and starts_at >= ${startOf(period, since)}
+        ${where([sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`, ...endsAt(period, until)])}
         group by at, route
         order by at, route`);
       return rows.map(({ at, route, ...counts }) => {
@@ -249,20 +253,23 @@ function addTo(table: UsageTable, key: string): Sql {
 }
 
 /** Which rows a query selects; the columns are those of both tables. */
-function conditionsOf({ period, since, until, keyId, owner }: UsageQuery): Sql[] {
-  const conditions = [sql`starts_at >= ${startOf(period, since)}`];
-  if (until !== undefined) {
-    const end = startOf(period, until + USAGE_PERIODS[period].seconds - 1);
-    conditions.push(sql`starts_at < ${end}`);
-  }
+function conditionsOf({ period, since, until, keyId, owner, route }: UsageQuery): Sql[] {
+  const conditions = [sql`starts_at >= ${startOf(period, since)}`, ...endsAt(period, until)];
+  if (route !== undefined) conditions.push(sql`route = ${route}`);
   if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
   if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
   return conditions;
 }
 
-/** The selected rows of all tables that hold a period. */
-function used(period: UsagePeriod, conditions: readonly Sql[]): Sql {
-  const parts = SOURCES[period].map(({ table, period: kept }) => {
+/** The condition that a range ends at a moment, rounded up to the period; none without a moment. */
+function endsAt(period: UsagePeriod, until: number | undefined): Sql[] {
+  return until === undefined ? [] : [sql`starts_at < ${startOf(period, until + USAGE_PERIODS[period].seconds - 1)}`];
+}
+
+/** The selected rows of all tables that hold a period; of a route those of the tables that know routes. */
+function used(period: UsagePeriod, conditions: readonly Sql[], ofRoute: string | undefined): Sql {
+  const sources = SOURCES[period].filter(({ table }) => ofRoute === undefined || table === 'key_route_usage');
+  const parts = sources.map(({ table, period: kept }) => {
     const route = table === 'usage' ? sql`${raw(`'${UNKNOWN_ROUTE}'`)} as route` : raw('route');
     return sql`select starts_at, key_id, ${route}, ${raw(OUTCOMES.join())}, first_at, last_at
       from ${raw(table)} ${where([sql`period = ${kept}`, ...conditions])}`;
