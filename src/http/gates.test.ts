@@ -128,6 +128,8 @@ for (const isLater of [false, true]) {
       ['GET /v1/two', '404 key charge'],
       ['OPTIONS /v1/two', '404 key charge'],
       ['GET /v1/written', '403 key charge'],
+      ['GET /v1/one?other=1', '400 key charge'],
+      ['GET /v1/written?other=1', '403 key charge'],
       ['GET /v1/any', '200 key peek handle'],
     ] as const) {
       assert.equal((await ask(line)).seen, seen, line);
