@@ -194,8 +194,9 @@ test('the ban of a key is enforced until its end by the steady clock, and restat
   assert.equal(at.played.charges, 1);
 });
 
-test('a ban lasts from its decision on, though the system clock is stepped before it is stored', async () => {
+test('a ban lasts from its decision on, though the system clock was stepped, and is again before it is stored', async () => {
   const at = bench();
+  at.clock.step(7_200);
   const stored = Promise.withResolvers<void>();
   at.played.storing = stored.promise;
   at.played.refusals = 6;
