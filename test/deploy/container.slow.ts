@@ -4,7 +4,6 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../src/config.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { parseContainerfile } from '../kit/deploy/containerfile.ts';
 import { buildExecutable } from '../kit/deploy/executable.ts';
@@ -16,29 +15,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CONTAINERFILE = join(ROOT, 'deploy/Containerfile');
 const instructions = parseContainerfile(readFileSync(CONTAINERFILE, 'utf8'));
 const last = (name: string) => instructions.findLast((instruction) => instruction.name === name)?.text ?? '';
-
-test('the base is pinned to a version, and the executable is all that is copied', () => {
-  const [base, from] = instructions;
-  assert.match(base?.text ?? '', /^BASE=debian:\d+\.\d+-slim(@sha256:[0-9a-f]{64})?$/);
-  assert.deepEqual(from, { name: 'FROM', text: '$BASE' });
-  const copied = instructions.filter(({ name }) => name === 'COPY' || name === 'ADD').map(({ text }) => text);
-  assert.deepEqual(copied, ['--chmod=755 pet-catalog-*-$PLATFORM /usr/local/bin/pet-catalog']);
-});
-
-test('the image runs as a user of its own, given as a number, and its process gets the signals itself', () => {
-  assert.match(last('USER'), /^[1-9]\d*:[1-9]\d*$/);
-  assert.equal(last('STOPSIGNAL'), 'SIGTERM');
-  assert.deepEqual(JSON.parse(last('ENTRYPOINT')), ['pet-catalog']);
-  assert.deepEqual(JSON.parse(last('CMD')), ['serve']);
-  assert.equal(last('VOLUME'), '/data');
-  const env = Object.fromEntries(
-    last('ENV')
-      .split(/\s+/)
-      .map((each) => each.split(/=(.*)/).slice(0, 2)),
-  );
-  const { host, database } = readConfig({ flags: {}, env, file: {} });
-  assert.deepEqual([host, database], ['0.0.0.0', { engine: 'sqlite', file: '/data/pet-catalog.db' }]);
-});
 
 test('the image serves on a read-only root, is healthy, and stops when told', async (t) => {
   using folder = temporaryFolder();

@@ -118,13 +118,6 @@ test('the settings are ones that the service takes, and fit the manifests', () =
   assert.ok(pod.terminationGracePeriodSeconds * 1000 > shutdownGraceMs + lifecycle.preStop.sleep.seconds * 1000);
 });
 
-test('the secret is an example with reserved addresses', () => {
-  for (const value of Object.values(secrets)) {
-    assert.match(new URL(value).hostname, /\.example\.internal$/);
-    assert.equal(new URL(value).password, 'PASSWORD');
-  }
-});
-
 /** The same data, recording which members were never read: a schema reads every member it knows. */
 function watched(data: object): { read: unknown; unread: () => string[] } {
   const unread = new Set<string>();

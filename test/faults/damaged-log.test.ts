@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -7,6 +7,7 @@ import { createWithoutPause, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { contentsOf } from '../kit/storage/files.ts';
 
 const WAL_HEADER_BYTES = 32;
 const CREATES = 30;
@@ -50,23 +51,18 @@ async function crashed(folder: string) {
 test('no command opens a database with a damaged log, and its files stay as they are', async () => {
   using folder = temporaryFolder();
   const { options, file, log, commits } = await crashed(folder.path);
-  const middle = commits[commits.length >> 1] ?? 0;
-  const last = commits.at(-2) ?? 0;
-  for (const [what, at] of [
-    ['a page in the middle', middle + 24 + 100],
-    ['the salt of the last frame but one', last + 9],
-  ] as const) {
-    const damaged = Buffer.from(log);
-    damaged[at] = (damaged[at] ?? 0) ^ 1;
-    writeFileSync(`${file}-wal`, damaged);
-    const before = contentsOf(join(folder.path, 'data'));
-    for (const command of COMMANDS) {
-      const { code, stdout, stderr } = await run(command, options);
-      const name = `${command.join(' ')}, ${what}`;
-      assert.equal(code, 1, name);
-      assert.match(stdout + stderr, /is damaged: its log is damaged at byte \d+/, name);
-      assert.deepEqual(contentsOf(join(folder.path, 'data')), before, name);
-    }
+  // A page in the middle.
+  const at = (commits[commits.length >> 1] ?? 0) + 24 + 100;
+  const damaged = Buffer.from(log);
+  damaged[at] = (damaged[at] ?? 0) ^ 1;
+  writeFileSync(`${file}-wal`, damaged);
+  const before = contentsOf(join(folder.path, 'data'));
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await run(command, options);
+    const name = command.join(' ');
+    assert.equal(code, 1, name);
+    assert.match(stdout + stderr, /is damaged: its log is damaged at byte \d+/, name);
+    assert.deepEqual(contentsOf(join(folder.path, 'data')), before, name);
   }
   assert.ok(!existsSync(join(folder.path, 'copy.db')));
 });
@@ -86,9 +82,3 @@ test('beside a running service no command mistakes a write in progress for damag
   await creating.stop();
   assert.ok(creating.acknowledged.length > 0);
 });
-
-/** The files of the database and their bytes; the lock beside it is no part of it. */
-function contentsOf(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter((name) => !name.includes('.lock'));
-  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name)).toString('latin1')]));
-}

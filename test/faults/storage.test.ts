@@ -89,6 +89,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   await untilTrue(async () => (await failedSaves()) >= 3);
   assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
   assert.equal(await operator('/readyz'), '{"status":"ready","database":"ok","writes":"failing"}');
+  assert.match(await operator('/metrics'), /^pet_catalog_storage_failing\{work="write"\} 1$/m);
   const doctor = await run(['doctor'], options);
   assert.equal(doctor.code, 1);
   assert.match(
@@ -215,18 +216,6 @@ test('the service refuses a damaged database; the message names it and how to re
   assert.equal(status, 200);
   assert.ok(JSON.parse(body).length > 0);
   assert.equal((await run(['restore', 'good.db'], options)).code, 1, 'a live database is not overwritten');
-});
-
-test('one file serves one service; a killed one leaves nothing behind, and commands may run beside it', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  await using first = await serveProcess([], options);
-  const second = await run(['serve', '--port', '0'], options);
-  assert.equal(second.code, 1);
-  assert.match(second.stderr, /^pet-catalog: Another service runs on the database .*DATABASE_URL.*\n$/);
-  assert.equal((await run(['keys', 'list'], options)).code, 0);
-  await first.end('SIGKILL');
-  await using _third = await serveProcess([], options);
 });
 
 /** Fulfilled when such a statement next fails, as it does while another connection holds the lock. */

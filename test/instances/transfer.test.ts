@@ -21,7 +21,7 @@ import { COMMAND, run, serveProcess } from '../kit/process.ts';
 import { json, temporaryFolder, testService } from '../kit/service.ts';
 import { insert } from '../kit/storage/bench.ts';
 
-const MANY = 60_000;
+const MANY = 30_000;
 const options = { skip: noPostgres };
 
 test('the transfer knows every table of either engine', options, async () => {

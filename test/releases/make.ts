@@ -34,5 +34,5 @@ async function makeProduction(engine: EngineName): Promise<void> {
   })();
   const printed: Record<string, unknown> = {};
   for (const command of COMMANDS) printed[command] = await printedBy(command, beside);
-  await keep(database, { version, engine, life: 'production' }, { ...lived, printed });
+  await keep(database, { version, engine }, { ...lived, printed });
 }

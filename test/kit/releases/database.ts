@@ -12,27 +12,18 @@ import { temporaryFolder } from '../service.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof ENGINES)[number];
-/** Of the database of a service in production, and of one in rehearsal, which releases up to 0.2.0 had. */
-export type Life = 'production' | 'rehearsal';
-
 const RELEASES = fileURLToPath(new URL('../../releases', import.meta.url));
 
 /** Which database of which release. */
 export interface Release {
   readonly version: string;
   readonly engine: EngineName;
-  readonly life: Life;
 }
 
 /** The releases whose databases are kept, the oldest first. */
 export const VERSIONS: readonly string[] = readdirSync(RELEASES)
   .filter((name) => /^\d+\.\d+\.\d+$/.test(name))
   .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
-
-/** The lives whose databases are kept of a release. */
-export function livesOf(version: string): readonly Life[] {
-  return ['0.1.0', '0.2.0'].includes(version) ? ['production', 'rehearsal'] : ['production'];
-}
 
 /** A database that goes with the test, and the folder that commands run in. */
 export interface Database extends AsyncDisposable {
@@ -90,6 +81,6 @@ async function dump(url: string): Promise<string> {
   return `${lines.join('\n')}\n`;
 }
 
-function fileOf({ version, engine, life }: Release, extension: string): string {
-  return join(RELEASES, version, `${engine}-${life}.${extension}`);
+function fileOf({ version, engine }: Release, extension: string): string {
+  return join(RELEASES, version, `${engine}.${extension}`);
 }

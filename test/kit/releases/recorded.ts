@@ -49,10 +49,11 @@ export interface Recorded {
   readonly printed: Readonly<Record<string, unknown>>;
 }
 
-/** A Redis has a time of its own, so the service counts in memory wherever the test runs. */
-export const ALONE = { REDIS_URL: '', INSTANCES: '' };
-/** Refusals lead to a ban soon, so that few requests suffice. */
-export const SETTINGS = { ...ALONE, BAN_AFTER_REFUSALS: '3' };
+/**
+ * Refusals lead to a ban soon, so that few requests suffice. A Redis has a time of its own, so the service counts in
+ * memory wherever the test runs.
+ */
+export const SETTINGS = { REDIS_URL: '', INSTANCES: '', BAN_AFTER_REFUSALS: '3' };
 /** Before everything that is recorded. */
 const EVER = '20000d';
 
