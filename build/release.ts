@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 /**
- * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: both packages, packed from two
- * clean clones that must agree byte for byte, one executable for this platform and for each whose Node.js the registry
- * has, a bill of materials of what an installation brings, and the digests of all.
+ * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: the packages of service, client and
+ * referee, packed from two clean clones that must agree byte for byte, one executable for this platform and for each
+ * whose Node.js the registry has, a bill of materials of what an installation brings, and the digests of all.
  * With `--dry-run` everything but the publishing happens. `CONTRIBUTING.md` has the steps around it.
  */
 
@@ -80,13 +80,14 @@ function problemsOf(release: string): string[] {
   return found;
 }
 
-/** Packs both packages of a clean clone into a folder, and returns their files. */
+/** Packs the packages of a clean clone into a folder, and returns their files. */
 function pack(name: string, into: string): string[] {
   const clone = join(work, name);
   mkdirSync(into, { recursive: true });
   run('git', ['clone', '--quiet', '--local', ROOT, clone], work);
   run('npm', ['ci', '--silent'], clone);
-  run('npm', ['pack', '--silent', '--workspace', 'client', '--pack-destination', into], clone);
+  for (const workspace of ['client', 'referee'])
+    run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', into], clone);
   run('npm', ['pack', '--silent', '--pack-destination', into], clone);
   return readdirSync(into).toSorted();
 }

@@ -20,9 +20,12 @@ export const SETTINGS = {
   OPERATOR_HOSTS: {
     default: '',
     about:
-      'names by which clients may call the operator listener, separated by commas; IP addresses and localhost are always accepted',
+      'names by which clients may call the operator listener, separated by commas; IP addresses and localhost are always accepted, any other Host is 421',
   },
-  ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
+  ENVIRONMENT: {
+    default: 'production',
+    about: 'whose keys are accepted: production (petcat_live_…) or staging (petcat_test_…)',
+  },
   DATABASE_URL: {
     default: 'sqlite:./data/pet-catalog.db',
     about: 'the database: sqlite:FILE or postgres://…',
