@@ -24,7 +24,7 @@ export function suiteBrowser(): SuiteBrowser {
   const found = findChromium();
   let browser: Browser | undefined;
   before(async () => {
-    if ('executable' in found) browser = await chromium.launch({ executablePath: found.executable, args: ARGUMENTS });
+    if ('executable' in found) browser = await launch(found.executable);
   });
   after(() => browser?.close());
   return {
@@ -34,6 +34,17 @@ export function suiteBrowser(): SuiteBrowser {
       return browser;
     },
   };
+}
+
+/** Starts the browser of this machine, without background network traffic. Throws if there is none. */
+export async function startChromium(): Promise<Browser> {
+  const found = findChromium();
+  if ('missing' in found) throw new Error(found.missing);
+  return launch(found.executable);
+}
+
+function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ARGUMENTS });
 }
 
 /**
