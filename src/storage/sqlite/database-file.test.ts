@@ -209,7 +209,7 @@ test('what only keeps a file from being opened is said as that, with what to do'
 });
 
 const CREATORS = 6;
-const ROUNDS = 10;
+const ROUNDS = 40;
 /** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
 const CREATE_AT_ONCE = `
 const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');
