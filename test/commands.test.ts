@@ -219,7 +219,7 @@ test('what each command prints, for people and for programs', async () => {
   assert.deepEqual(
     rows.filter((row) => `${row}`.includes('category')),
     [
-      'TIME | USER | cli | category.delete | 2 | {"id":2,"name":"Cats"} → null',
+      'TIME | USER | cli | category.delete | 2 | {"id":2,"name":"Cats","createdAt":"TIME","createdBy":"cli"} → null',
       'TIME | USER | cli | category.rename | 2 | {"name":"Cat"} → {"name":"Cats"}',
     ],
   );

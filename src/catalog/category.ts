@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { Operator } from './audit.ts';
+import type { History } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { Id, Name, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, validator } from './validate.ts';
@@ -70,6 +71,8 @@ export interface CategoryStorage {
   search(query: PageQuery & { readonly text: string }): Promise<Category[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined>;
+  /** A category with its changes, also one that was deleted. Undefined if there never was one. */
+  history(id: number): Promise<History<Category> | undefined>;
   /** The categories renamed or deleted since the moment that a version names; undefined: since ever. */
   changesSince(version: number | undefined): Promise<CategoryChanges>;
   /** Removes a category that no pet belongs to. */

@@ -11,6 +11,8 @@ const TAG_BYTES = 16;
 export interface OnceId {
   /** The API key or operator token that asks for the work. */
   readonly keyId: string;
+  /** The request that asks for it; absent for work without one. */
+  readonly requestId?: string;
   readonly idempotency?: {
     /** The Idempotency-Key, unique within the API key or token. */
     readonly key: string;

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { CatalogError, invalid } from './error.ts';
+import type { History } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { Pet } from './pet.ts';
 import { Id, type PageQuery, type Precondition } from './resource.ts';
@@ -110,5 +111,7 @@ export interface OrderStorage {
    * Removes an order and returns its stock, once. False if there is none. Throws `order_not_cancellable`, or what
    * `precondition` throws.
    */
-  cancel(id: number, precondition?: Precondition<Order>): Promise<boolean>;
+  cancel(id: number, by: OnceId, precondition?: Precondition<Order>): Promise<boolean>;
+  /** An order with its changes, also one that was cancelled. Undefined if there is none, or it was forgotten. */
+  history(id: number): Promise<History<Order> | undefined>;
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { invalid } from './error.ts';
+import type { History } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { Id, Name, type PageQuery, type Precondition } from './resource.ts';
 import { mistyped, objectOf, validator } from './validate.ts';
@@ -50,6 +51,9 @@ export const Pet = objectOf('Pet', 'A pet of the catalog', {
   },
 });
 export type Pet = Static<typeof Pet>;
+
+/** A pet with its stock. */
+export type StockedPet = Pet & { readonly quantity: number };
 
 export const InventoryItem = objectOf('InventoryItem', 'The stock of a pet', {
   required: ['petId', 'quantity', 'status'],
@@ -124,7 +128,7 @@ export interface PetStorage {
    * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws what `precondition` throws,
    * or `validation_failed` if there is no such category.
    */
-  update(id: number, change: PetUpdate, precondition?: Precondition<Pet>): Promise<Pet | undefined>;
+  update(id: number, change: PetUpdate, by: OnceId, precondition?: Precondition<Pet>): Promise<Pet | undefined>;
   findInventory(petId: number): Promise<InventoryItem | undefined>;
   /** A page of the stock of each pet, ids ascending. */
   listInventory(page: PageQuery): Promise<InventoryItem[]>;
@@ -132,6 +136,9 @@ export interface PetStorage {
   setQuantity(
     petId: number,
     quantity: number,
+    by: OnceId,
     precondition?: Precondition<InventoryItem>,
   ): Promise<InventoryItem | undefined>;
+  /** A pet with its stock and its changes, but those by orders, which have their own. Undefined if there is none. */
+  history(id: number): Promise<History<StockedPet> | undefined>;
 }

@@ -11,6 +11,7 @@ import {
 } from '../catalog/category-file.ts';
 import { ACTIONS } from '../operator/actions.ts';
 import { categories as categoryList } from '../operator/catalog/categories.ts';
+import { addShow, categoryRecord } from '../operator/catalog/history.ts';
 import { addAction, addList } from '../operator/doors/command.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
@@ -20,13 +21,16 @@ const STDIN = '-';
 
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
-  const categories = program.command('categories').description('List, import, export, rename and delete categories');
+  const categories = program
+    .command('categories')
+    .description('List, show, import, export, rename and delete categories');
   const add = commandsOf(categories, invocation, { settings: USED_SETTINGS });
   const json = commandsOf(categories, invocation, { settings: USED_SETTINGS, json: true });
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
   addList(json, categoryList);
+  addShow(json, categoryRecord);
 
   const importing = categories.command('import <file>');
   importing.description('Add the categories of a file, or of stdin (-): all of them, or none');

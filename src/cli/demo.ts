@@ -81,7 +81,7 @@ export async function fillWithDemo(storage: Storage, now: number): Promise<void>
 async function addPet(storage: Storage, { pet, categoryId, now }: { pet: DemoPet; categoryId: number; now: number }) {
   const { name, status = 'available', stock, orders = [] } = pet;
   const { resource } = await storage.pets.insert({ name, categoryId, status }, ORIGIN);
-  if (stock !== undefined) await storage.pets.setQuantity(resource.id, stock);
+  if (stock !== undefined) await storage.pets.setQuantity(resource.id, stock, ORIGIN);
   for (const { quantity, shipsInDays } of orders) {
     const order = { petId: resource.id, quantity };
     const shipDate = shipsInDays === undefined ? {} : { shipDate: utc(now + shipsInDays * DAY_SECONDS) };

@@ -4,6 +4,7 @@ import { issueToken } from '../catalog/operator/access.ts';
 import { ACTIONS } from '../operator/actions.ts';
 import { API_BASE } from '../operator/api/operation.ts';
 import { audit } from '../operator/audit.ts';
+import { addShow, orderRecord, petRecord } from '../operator/catalog/history.ts';
 import { addAction, addList, listed, selectedBy, withFilters } from '../operator/doors/command.ts';
 import { updateKey } from '../operator/keys/actions.ts';
 import { keyNoun } from '../operator/keys/noun.ts';
@@ -107,6 +108,17 @@ async function askService<T>(
     return { answer: await ask(get), told: `Asked the instance at ${url}` };
   } finally {
     await storage.tokens.remove(token.id);
+  }
+}
+
+/** Adds `orders …` and `pets …`. */
+export function addShopCommands(program: Command, invocation: Invocation): void {
+  for (const [record, about] of [
+    [orderRecord, 'Show orders, also cancelled ones, and their history'],
+    [petRecord, 'Show pets and their history'],
+  ] as const) {
+    const group = program.command(record.path).description(about);
+    addShow(commandsOf(group, invocation, { settings: ['DATABASE_URL'], json: true }), record);
   }
 }
 

@@ -16,6 +16,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['usage', 'audit'], load: async () => (await import('./operator.ts')).addUsageCommands },
   { names: ['requests', 'why'], load: async () => (await import('./operator.ts')).addRequestsCommands },
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
+  { names: ['orders', 'pets'], load: async () => (await import('./operator.ts')).addShopCommands },
   { names: ['console'], load: async () => (await import('./console.ts')).addConsoleCommand },
   { names: ['operators'], load: async () => (await import('./operator.ts')).addOperatorsCommand },
   { names: ['sessions'], load: async () => (await import('./operator.ts')).addSessionsCommand },

@@ -17,7 +17,8 @@ const SPANS = [
   { value: '30d', label: 'last 30 days' },
 ];
 const ACTIONS = AUDIT_ACTIONS.map((action) => ({ value: action, label: action }));
-const WAYS = { cli: 'command line', console: 'console', api: 'API', service: 'service' } as const;
+/** The ways of operators, in words. */
+export const WAYS = { cli: 'command line', console: 'console', api: 'API', service: 'service' } as const;
 /** A creation or a deletion has one line of at most so many values, which unfolds. */
 const FOLDED_VALUES = 2;
 
@@ -120,8 +121,7 @@ function targetLink(action: AuditEntry['action'], target: string): Html {
   const [kind] = action.split('.');
   if (target === SERVICE_TARGET) return html`${target}`;
   if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
-  if (action === 'category.rename') return html`<a href="/console/categories/${target}">category ${target}</a>`;
-  if (action === 'category.delete') return html`category ${target}`;
+  if (kind === 'category') return html`<a href="/console/categories/${target}">category ${target}</a>`;
   if (kind === 'categories') return html`<a href="/console/categories">${target}</a>`;
   const short = target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target;
   return html`<a href="/console${kind === 'operator' ? '/tokens' : '/sessions'}"><code>${short}</code></a>`;
@@ -131,12 +131,7 @@ function targetLink(action: AuditEntry['action'], target: string): Html {
 function change(before: unknown, after: unknown): Html {
   const [old, current] = [fieldsOf(before), fieldsOf(after)];
   const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
-  const lines = names.map((name) => {
-    const inserted = name in current ? html`<ins>${foreign(format(name, current[name]))}</ins>` : '';
-    const deleted = name in old && old[name] !== null ? html`<del>${foreign(format(name, old[name]))}</del> ` : '';
-    return html`<li>${name}: ${deleted}${inserted}</li>`;
-  });
-  const all = html`<ul class="difference">${lines}</ul>`;
+  const all = difference(before, after);
   const isWhole = before === null || after === null;
   if (!isWhole || names.length <= FOLDED_VALUES) return all;
   const whole = before === null ? current : old;
@@ -145,6 +140,17 @@ function change(before: unknown, after: unknown): Html {
     return html`${index > 0 ? ', ' : ''}${before === null ? html`<ins>${value}</ins>` : html`<del>${value}</del>`}`;
   });
   return html`<details class="folded"><summary>${shown}</summary>${all}</details>`;
+}
+
+/** Every field on either side, with its old and its new value. */
+export function difference(before: unknown, after: unknown): Html {
+  const [old, current] = [fieldsOf(before), fieldsOf(after)];
+  const lines = [...new Set([...Object.keys(old), ...Object.keys(current)])].map((name) => {
+    const inserted = name in current ? html`<ins>${foreign(format(name, current[name]))}</ins>` : '';
+    const deleted = name in old && old[name] !== null ? html`<del>${foreign(format(name, old[name]))}</del> ` : '';
+    return html`<li>${name}: ${deleted}${inserted}</li>`;
+  });
+  return html`<ul class="difference">${lines}</ul>`;
 }
 
 /** The changed members; graces that were ended by the prefixes of their secrets. */

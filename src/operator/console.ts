@@ -8,7 +8,7 @@ import { ACTIONS } from './actions.ts';
 import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { Imports } from './catalog/import-job.ts';
-import { petRoutes } from './catalog/pets-and-orders.ts';
+import { shopRoutes } from './catalog/pets-and-orders.ts';
 import { routesOf } from './doors/console-actions.ts';
 import { listRoutes } from './doors/lists.ts';
 import {
@@ -46,7 +46,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...deprecationRoutes,
   ...categoryRoutes,
   ...importRoutes,
-  ...petRoutes,
+  ...shopRoutes,
   ...settingsRoutes,
   ...sessionRoutes,
   ...requestRoutes,

@@ -208,11 +208,12 @@ async function undo(address: DatabaseAddress): Promise<void> {
   await db.run(sql`alter table api_keys drop column epoch`);
   await db.run(sql`drop table key_changes`);
   await db.run(sql`drop table key_route_usage`);
+  await db.run(sql`drop table history`);
   await db.run(sql`alter table outcomes rename to create_outcomes`);
   await db.run(sql`create table attempts (id text)`);
   await db.run(sql`alter table api_keys drop column paused_at`);
   await db.run(sql`alter table api_keys drop column search`);
   await db.run(sql`alter table audit_entries drop column system_user`);
-  await db.run(sql`delete from kysely_migration where name like '014-%' or name like '015-%'`);
+  await db.run(sql`delete from kysely_migration where name >= '014'`);
   await db.close();
 }

@@ -27,6 +27,7 @@ const MIGRATIONS = {
   '013-rehearsal-turns': async () => (await import('./migrations/second-release.ts')).rehearsalTurns,
   '014-outcomes-bans-usage@0.2.0': async () => (await import('./migrations/second-release.ts')).outcomesBansUsage,
   '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
+  '016-history': async () => (await import('./migrations/third-release.ts')).history,
 };
 
 /** The names under which a database records the migrations applied to it. */

@@ -143,6 +143,7 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [(events) => events.usageNotStored(OWN), {}],
   [(events) => events.outcomesNotPurged(FAILED), {}, ['error', { event: 'outcomes_not_purged', err: 'no' }]],
   [(events) => events.outcomesNotPurged(OWN), {}],
+  [(events) => events.historyNotPurged(FAILED), {}, ['error', { event: 'history_not_purged', err: 'no' }]],
   [(events) => events.changeNotRead(OWN), {}, ['error', { event: 'change_not_read', err: 'away' }]],
   [(events) => events.connectionCutOff(), { connections_cut_off_total: 1 }],
   [(events) => events.connectionRefused(), { connections_refused_total: 1 }],

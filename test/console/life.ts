@@ -82,6 +82,10 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     const { resource } = await storage.pets.insert({ name, categoryId: 1, status: 'available' }, origin);
     await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
   }
+  const idempotency = { key: 'cart-4711', fingerprint: 'f' };
+  const lost = { ...origin, requestId: 'hE7GR_cEMx1KfM2V.1f', idempotency };
+  const { resource } = await storage.orders.insert({ petId: await stockedPet(storage, origin), quantity: 2 }, lost);
+  await storage.orders.cancel(resource.id, { ...origin, requestId: 'hE7GR_cEMx1KfM2V.2a' });
   await storage.categories.rename(2, 'Cats', BY);
   const made = { file: `/srv/${'pet-catalog-'.repeat(9)}.db`, at: now - 60, bytes: 9, durationMs: 9 };
   await storage.audit.addEvent(
@@ -89,6 +93,12 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     { actor: hostname(), via: 'service' },
   );
   return { busyKey, bannedKey, category: 2, secrets };
+}
+
+async function stockedPet({ pets }: TestService['storage'], origin: { keyId: string }): Promise<number> {
+  const { resource } = await pets.insert({ name: 'Guinea pig', categoryId: 3, status: 'available' }, origin);
+  await pets.setQuantity(resource.id, 6, { ...origin, requestId: 'hE7GR_cEMx1KfM2V.1e' });
+  return resource.id;
 }
 
 /** Some requests, so that recent ones are kept: served, refused, and wrong ones. */
@@ -139,6 +149,9 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['pet', '/pets/1'],
     ['orders', '/orders'],
     ['orders-of-pet', '/orders?pet=1'],
+    ['order', '/orders/1'],
+    ['order-cancelled', '/orders/4'],
+    ['found', '/requests/why?q=cart-4711'],
     ['audit', '/audit'],
     ['audit-filtered', '/audit?action=key.create'],
     ['audit-events', '/audit?target=service'],

@@ -108,7 +108,7 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     asked: 'why was this key refused at 11:53',
-    path: (operator) => operator.enter('Request id or key', 'Nightly reports'),
+    path: (operator) => operator.enter('Request id, key or order', 'Nightly reports'),
     answer: [
       [
         '[aria-label="Refusals by minute"] tbody tr >> nth=-1',
@@ -119,7 +119,7 @@ const QUESTIONS: readonly Question[] = [
   {
     asked: 'who made this key, and when was it last used',
     async path(operator, { leaked }) {
-      await operator.enter('Request id or key', leaked.secret.slice(0, 16));
+      await operator.enter('Request id, key or order', leaked.secret.slice(0, 16));
       await operator.click('globex shop 13', 'main');
     },
     answer: [
@@ -141,7 +141,7 @@ const QUESTIONS: readonly Question[] = [
   {
     asked: 'what to do about a leaked key',
     async path(operator, { leaked, page }) {
-      await operator.enter('Request id or key', leaked.secret);
+      await operator.enter('Request id, key or order', leaked.secret);
       await operator.click('Rotate');
       await page.getByText('A key that leaked: not at all.').waitFor();
       await operator.choose('How long the old key still works', 'Not at all: the old key stops at once');

@@ -64,6 +64,7 @@ export function recordedEvents(): RecordedEvents {
     limiterRecovered: () => {},
     usageNotStored: (error) => failures.push(error),
     outcomesNotPurged: (error) => failures.push(error),
+    historyNotPurged: (error) => failures.push(error),
     changeNotRead: (error) => failures.push(error),
     backupsScheduled: () => {},
     backupMade: () => {},

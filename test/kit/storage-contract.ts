@@ -6,6 +6,7 @@ import { OPERATOR } from './operator.ts';
 import { bansContract } from './storage/bans.ts';
 import { type Check, insert, issue, NOW } from './storage/bench.ts';
 import { categoriesContract } from './storage/categories.ts';
+import { historyContract } from './storage/history.ts';
 import { keysContract } from './storage/keys.ts';
 import { limitsContract } from './storage/limits.ts';
 import { retriesContract } from './storage/retries.ts';
@@ -19,6 +20,7 @@ export function storageContract(check: Check): void {
   categoriesContract(check);
   retriesContract(check);
   shopContract(check);
+  historyContract(check);
   keysContract(check);
   bansContract(check);
   limitsContract(check);

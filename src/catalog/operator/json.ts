@@ -3,6 +3,7 @@ import { utc } from '../../stdx/time.ts';
 import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
 import { type Ban, banAt } from '../ban.ts';
+import type { History } from '../history.ts';
 import type { Storage } from '../storage.ts';
 import type { UsageSum } from '../usage.ts';
 import type { ConsoleSession, OperatorToken } from './access.ts';
@@ -113,6 +114,27 @@ export function auditJson({ at, operator, action, target, before, after }: Audit
     before: withTimes(before),
     after: withTimes(after),
   };
+}
+
+/** An order, a pet or a category with its changes, and the names and owners of the keys that made them. */
+export async function historyJson(
+  { keys: stored }: Pick<Storage, 'keys'>,
+  { resource, isRemoved, lines }: History<object>,
+) {
+  const ids = [...new Set(lines.flatMap(({ keyId = [] }) => keyId))];
+  const keys = new Map(await Promise.all(ids.map(async (id) => [id, await stored.find(id)] as const)));
+  const history = lines.map(({ at, action, keyId, operator, requestId, before, after }) => {
+    const key = keys.get(keyId ?? '');
+    return {
+      at: utc(at),
+      action,
+      ...(keyId !== undefined && { keyId, keyName: key?.name ?? null, owner: key?.owner ?? null }),
+      ...operator,
+      requestId,
+      changes: { before: withTimes(before), after: withTimes(after) },
+    };
+  });
+  return { ...resource, removed: isRemoved, history };
 }
 
 /** Writes the times in what was changed as RFC 3339; storage has Unix seconds. Their names end in `At`. */

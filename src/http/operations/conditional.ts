@@ -4,7 +4,7 @@ import { CatalogError, invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { Precondition } from '../../catalog/resource.ts';
 import { quote, shortened } from '../../catalog/validate.ts';
-import type { Answer, Exchange } from '../transport/exchange.ts';
+import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
 /** Added by Apache, Caddy and Jetty to the tag of an answer that they compress; nginx puts `W/` before it. */
@@ -60,13 +60,18 @@ export function createdAnswer(beforeId: string, { resource, isReplay }: Once<{ r
   return { status: 201, headers, cacheControl: 'private, no-cache', body };
 }
 
+/** The key and the request that a change comes from. */
+export function authorOf({ key, requestId }: AdmittedExchange): OnceId {
+  return { keyId: key.id, requestId };
+}
+
 /**
  * The key or token that a change comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path
  * and body byte for byte. Throws `validation_failed`.
  */
-export function onceIdOf({ request, path, bodyBytes }: Exchange, keyId: string): OnceId {
+export function onceIdOf({ request, requestId, path, bodyBytes }: Exchange, keyId: string): OnceId {
   const header = request.headers['idempotency-key'];
-  if (header === undefined) return { keyId };
+  if (header === undefined) return { keyId, requestId };
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
     throw invalid('There are several Idempotency-Key headers; send one');
   }
@@ -75,7 +80,7 @@ export function onceIdOf({ request, path, bodyBytes }: Exchange, keyId: string):
   }
   const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
   const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
-  return { keyId, idempotency: { key: idempotencyKey, fingerprint } };
+  return { keyId, requestId, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import type { Answer, Exchange } from '../transport/exchange.ts';
-import { changedAnswer, changedOf, currentAnswer, preconditionOf } from './conditional.ts';
+import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
+import { authorOf, changedAnswer, changedOf, currentAnswer, preconditionOf } from './conditional.ts';
 import { type Catalog, operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
@@ -57,8 +57,8 @@ export const UPDATE_INVENTORY = operation('updateInventory', `PATCH ${PATH}/{pet
   handle: updateInventory,
 });
 
-async function updateInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+async function updateInventory({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
   const quantity = newQuantity(exchange.body);
-  const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
+  const set = (id: number) => storage.pets.setQuantity(id, quantity, authorOf(exchange), preconditionOf(exchange));
   return changedAnswer(await findById(exchange.params.petId, noPet, set));
 }

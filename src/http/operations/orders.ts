@@ -1,6 +1,6 @@
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
-import { createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
+import { authorOf, createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
 import { type Catalog, operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, notFound, readIdParameter } from './query.ts';
@@ -79,8 +79,9 @@ export const CANCEL_ORDER = operation('cancelOrder', `DELETE ${PATH}/{orderId}`,
   handle: cancelOrder,
 });
 
-async function cancelOrder({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const cancel = async (id: number) => (await storage.orders.cancel(id, preconditionOf(exchange))) || undefined;
+async function cancelOrder({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
+  const cancel = async (id: number) =>
+    (await storage.orders.cancel(id, authorOf(exchange), preconditionOf(exchange))) || undefined;
   await findById(exchange.params.orderId, noOrder, cancel);
   return { status: 204 };
 }

@@ -1,6 +1,7 @@
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import {
+  authorOf,
   changedAnswer,
   changedOf,
   createdAnswer,
@@ -106,8 +107,8 @@ export const UPDATE_PET = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   handle: updatePet,
 });
 
-async function updatePet({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
+async function updatePet({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
   const update = petUpdate(exchange.body);
-  const change = (id: number) => storage.pets.update(id, update, preconditionOf(exchange));
+  const change = (id: number) => storage.pets.update(id, update, authorOf(exchange), preconditionOf(exchange));
   return changedAnswer(await findById(exchange.params.petId, noPet, change));
 }

@@ -5,6 +5,7 @@ import { refusal } from '../../http/errors.ts';
 import { createApi } from '../../http/gates.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { ACTIONS } from '../actions.ts';
+import { RECORDED, recordedOperation } from '../catalog/history.ts';
 import { operationOf } from '../doors/api-actions.ts';
 import { listOperation } from '../doors/lists.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
@@ -21,6 +22,7 @@ const REALM = 'Bearer realm="pet-catalog-operator"';
 export const API_OPERATIONS: readonly ApiOperation[] = [
   ...RESOURCES.filter(({ api }) => api).map(listOperation),
   GET_KEY,
+  ...RECORDED.map(recordedOperation),
   ...ACTIONS.map(operationOf),
   ...requestOperations,
   WHY_REFUSED,

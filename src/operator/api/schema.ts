@@ -1,6 +1,10 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
 import { BAN_SECONDS } from '../../catalog/ban.ts';
+import { Category } from '../../catalog/category.ts';
+import { HISTORY_ACTIONS } from '../../catalog/history.ts';
 import { ROLES } from '../../catalog/operator/access.ts';
+import { Order } from '../../catalog/order.ts';
+import { InventoryItem, Pet } from '../../catalog/pet.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
 import { Id, Name } from '../../catalog/resource.ts';
 import { objectOf } from '../../catalog/validate.ts';
@@ -246,6 +250,52 @@ export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or 
     before: { description: 'The changed members before; null where there was nothing' },
     after: { description: 'The changed members after' },
   },
+});
+
+const HistoryLine = responseOf('HistoryLine', 'A change, by a key or by an operator; neither for `shipped`', {
+  optional: ['keyId', 'keyName', 'owner', 'actor', 'via', 'user'],
+  properties: {
+    at: moment('When the change was made'),
+    action: { type: 'string', enum: HISTORY_ACTIONS, description: 'What was done' },
+    keyId: text('The key that made it'),
+    keyName: orNull(text('Its name now; null if there is no such key')),
+    owner: orNull(text("The customer's own id; null for none")),
+    actor: text('The operator who made it; absent for an import'),
+    via: { type: 'string', enum: ['cli', 'console', 'api', 'service'], description: 'The way of the operator' },
+    user: text('The system user of a command, where `actor` is a name that was given'),
+    requestId: orNull(text('The `X-Request-Id` of the change; null where none is kept')),
+    changes: {
+      type: 'object',
+      required: ['before', 'after'],
+      properties: {
+        before: { description: 'The changed members before; null where there was nothing, or it is not known' },
+        after: { description: 'The changed members after' },
+      },
+    },
+  },
+});
+
+const recorded = {
+  removed: { type: 'boolean', description: 'True once it was cancelled or deleted: the public API has it no longer' },
+  history: {
+    type: 'array',
+    items: HistoryLine,
+    description: 'The changes, the oldest first: the first and the latest 200',
+  },
+} as const;
+
+export const OrderHistory = responseOf('OrderHistory', 'An order, also a cancelled one, and its changes', {
+  optional: ['shipDate'],
+  properties: { ...Order.properties, ...recorded },
+});
+
+export const PetHistory = responseOf('PetHistory', 'A pet with its stock, and its changes', {
+  properties: { ...Pet.properties, quantity: InventoryItem.properties.quantity, ...recorded },
+});
+
+export const CategoryHistory = responseOf('CategoryHistory', 'A category, also a deleted one, and its changes', {
+  optional: ['description'],
+  properties: { ...Category.properties, ...recorded },
 });
 
 export const CategoryChange = objectOf('CategoryChange', 'What changes of a category', {

@@ -7,7 +7,7 @@ import { CategoryChange, CategoryId } from '../api/schema.ts';
 import { foreign } from '../frame/element.ts';
 
 /** Categories, as operators change them. */
-export const categoryNoun: Noun<CategoryRow> = {
+const categoryNoun: Noun<CategoryRow> = {
   path: 'categories',
   group: 'categories',
   title: 'Categories',

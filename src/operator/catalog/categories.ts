@@ -2,13 +2,13 @@ import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { latestChanges } from '../audit.ts';
 import { pathOf } from '../doors/console-actions.ts';
 import { type ConsoleContext, download, may, onGet, type View } from '../frame/context.ts';
 import { empty, foreign } from '../frame/element.ts';
 import { addressOf } from '../frame/list.ts';
 import { byText, resource } from '../resource.ts';
-import { categoryNoun, deleteCategory, renameCategory } from './actions.ts';
+import { deleteCategory, renameCategory } from './actions.ts';
+import { categoryRecord, findRecorded, historySection } from './history.ts';
 
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
@@ -95,16 +95,16 @@ async function exportCategories({ storage, exchange }: ConsoleContext): Promise<
 }
 
 async function categoryPage(context: ConsoleContext): Promise<View> {
-  const category = await categoryNoun.find(context, context.id);
-  const { id, name, description } = category;
-  const actions = may(context, 'admin')
-    ? html`<div class="row"><a class="button" href="/console${pathOf(renameCategory, `${id}`)}">Rename</a><a class="button danger" href="/console${pathOf(deleteCategory, `${id}`)}">Delete</a></div>`
-    : '';
+  const { resource, isRemoved, lines } = await findRecorded(categoryRecord, context.storage, context.id);
+  const { id, name, description } = resource;
+  const actions =
+    may(context, 'admin') && !isRemoved
+      ? html`<div class="row"><a class="button" href="/console${pathOf(renameCategory, `${id}`)}">Rename</a><a class="button danger" href="/console${pathOf(deleteCategory, `${id}`)}">Delete</a></div>`
+      : '';
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
-<div class="heading"><h1>${foreign(name)}</h1>${actions}</div>
+<div class="heading"><h1>${foreign(name)}${isRemoved ? html` <span class="badge">deleted</span>` : ''}</h1>${actions}</div>
 <dl class="facts"><dt>Id</dt><dd>${id}</dd><dt>Description</dt><dd>${description ? foreign(description) : html`<span class="soft">none</span>`}</dd>
 <dt>Pets</dt><dd><a href="/console${addressOf('/pets', { category: `${id}` })}">Pets of this category</a></dd></dl>
-<section aria-labelledby="history-heading"><h2 id="history-heading">History</h2>
-${await latestChanges(context, `${id}`)}</section>`;
+${await historySection(context, lines)}`;
   return { section: '/categories', title: name, content };
 }

@@ -2,13 +2,13 @@ import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { readId } from '../../http/operations/query.ts';
 import { rowsTable } from '../doors/lists.ts';
-import { type ConsoleContext, nothingHere, onGet, type View } from '../frame/context.ts';
+import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { count, empty, foreign, moment } from '../frame/element.ts';
 import { addressOf } from '../frame/list.ts';
 import { byChoice, byNumber, resource } from '../resource.ts';
 import { pageById } from './categories.ts';
+import { findRecorded, historySection, orderRecord, petRecord } from './history.ts';
 
 const ID = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const ORDERS_MAX = 50;
@@ -67,24 +67,19 @@ export const orders = resource({
   },
   json: (_context, rows) => rows,
   columns: [
-    { label: 'Order', cell: ({ id }: Order) => html`no. ${id}` },
+    { label: 'Order', cell: ({ id }: Order) => html`<a href="/console/orders/${id}">no. ${id}</a>` },
     {
       label: 'State',
-      cell: ({ complete }) =>
-        complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`,
+      cell: ({ complete }) => orderBadge(complete),
     },
     {
       label: 'Pet',
-      cell: ({ petId }, names) =>
-        html`<a href="/console/pets/${petId}">${foreign(names.get(petId) ?? `pet ${petId}`)}</a> <span class="soft">pet ${petId}</span>`,
+      cell: ({ petId }, names) => petLink(petId, names),
     },
     { label: 'Quantity', cell: ({ quantity }) => html`${count(quantity)}`, isNumber: true },
     {
       label: 'Ships',
-      cell: ({ shipDate }) =>
-        shipDate === undefined
-          ? html`<span class="soft">no date</span>`
-          : moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000)),
+      cell: ({ shipDate }) => shipping(shipDate),
     },
   ],
   console: {
@@ -94,14 +89,28 @@ export const orders = resource({
   },
 });
 
-/** The page of a pet. */
-export const petRoutes = [onGet('/pets/:id', showPet)];
+/** The pages of a pet and of an order. */
+export const shopRoutes = [onGet('/pets/:id', showPet), onGet('/orders/:id', showOrder)];
+
+async function showOrder(context: ConsoleContext): Promise<View> {
+  const { storage } = context;
+  const { resource, isRemoved, lines } = await findRecorded(orderRecord, storage, context.id);
+  const { id, petId, quantity, shipDate, complete } = resource;
+  const names = await petNames(storage, [resource]);
+  const content = html`<p class="crumb"><a href="/console/orders">Orders</a></p>
+<h1>Order ${id} ${isRemoved ? html`<span class="badge">cancelled</span>` : orderBadge(complete)}</h1>
+<dl class="facts"><dt>Pet</dt><dd>${petLink(petId, names)}</dd>
+<dt>Quantity</dt><dd>${count(quantity)}</dd>
+<dt>Ships</dt><dd>${shipping(shipDate)}</dd></dl>
+${isRemoved ? html`<p class="soft">Its stock was returned, and the public API answers 404 for it.</p>` : ''}
+${await historySection(context, lines)}`;
+  return { section: '/orders', title: `Order ${id}`, content };
+}
 
 async function showPet(context: ConsoleContext): Promise<View> {
   const { storage } = context;
-  const id = readId(context.id) ?? 0;
-  const [pet, stock] = [await storage.pets.find(id), await storage.pets.findInventory(id)];
-  if (!pet) throw nothingHere('pet');
+  const { resource: pet, lines } = await findRecorded(petRecord, storage, context.id);
+  const { id } = pet;
   const category = await storage.categories.find(pet.categoryId);
   const rows = await storage.orders.list({ after: 0, limit: ORDERS_MAX, petId: id });
   const all = html`<p><a href="/console${addressOf('/orders', { pet: `${id}` })}">All orders of the pet</a></p>`;
@@ -109,11 +118,25 @@ async function showPet(context: ConsoleContext): Promise<View> {
 <h1>${foreign(pet.name)} ${statusBadge(pet.status)}</h1>
 <dl class="facts"><dt>Id</dt><dd>${id}</dd>
 <dt>Category</dt><dd>${categoryLink(pet.categoryId, category?.name)}</dd>
-<dt>In stock</dt><dd>${count(stock?.quantity ?? 0)}</dd></dl>
+<dt>In stock</dt><dd>${count(pet.quantity)}</dd></dl>
 <h2>Orders</h2>
 ${rows.length > 0 ? await rowsTable(orders, context, { rows }) : html`<p class="soft">No order is open or complete for this pet.</p>`}
-${rows.length === ORDERS_MAX ? all : ''}`;
+${rows.length === ORDERS_MAX ? all : ''}
+${await historySection(context, lines)}`;
   return { section: '/pets', title: pet.name, content };
+}
+
+function orderBadge(complete: boolean): Html {
+  return complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`;
+}
+
+function shipping(shipDate: string | undefined): Html {
+  if (shipDate === undefined) return html`<span class="soft">no date</span>`;
+  return moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000));
+}
+
+function petLink(id: number, names: ReadonlyMap<number, string>): Html {
+  return html`<a href="/console/pets/${id}">${foreign(names.get(id) ?? `pet ${id}`)}</a> <span class="soft">pet ${id}</span>`;
 }
 
 function statusBadge(status: PetStatus): Html {

@@ -58,8 +58,8 @@ export function page(context: ConsoleContext, view: View): Answer {
   const notice = NOTICES.get(context.exchange.query.get('done') ?? '');
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
-<form class="look-up" role="search" aria-label="Requests and keys" action="/console/requests/why">
-<input name="q" type="search" aria-label="Request id or key" placeholder="Request id or key" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>
+<form class="look-up" role="search" aria-label="Requests, keys and orders" action="/console/requests/why">
+<input name="q" type="search" aria-label="Request id, key or order" placeholder="Request, key, order" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>
 <nav aria-label="Console"><ul>${links}</ul></nav>
 <div class="who"><p class="as"><span class="soft">Signed in as</span> ${foreign(context.session.actor)} <span class="badge" title="Your role">${context.session.role}</span></p> <a href="/console/sessions">Sessions</a> <a href="/docs">API</a>
 <form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>

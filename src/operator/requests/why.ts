@@ -11,6 +11,7 @@ import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ApiContext, apiOperation } from '../api/operation.ts';
 import { Why } from '../api/schema.ts';
+import { recordedLinks } from '../catalog/history.ts';
 import { idIn } from '../doors/api-actions.ts';
 import { type ConsoleContext, onGet, type View } from '../frame/context.ts';
 import { cardTable, clock, count, counted, foreign, moment, numeric, secondOf } from '../frame/element.ts';
@@ -34,7 +35,7 @@ async function showWhy(context: ConsoleContext): Promise<View> {
   const text = searchText(context.exchange.query, 'q');
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
-<form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id, or name, owner, id or prefix of a key</label>
+<form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id; name, owner, id or prefix of a key; id or <code>Idempotency-Key</code> of an order</label>
 <div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"><button class="primary">Explain</button></div>
 <p class="hint">Every answer has its request id in the header <code>X-Request-Id</code>.</p></form>
 ${text === '' ? '' : await answerFor(context, text)}
@@ -43,13 +44,17 @@ ${text === '' ? '' : await answerFor(context, text)}
 }
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
+  const changed = await recordedLinks(context, text);
   const request = context.recent.find(text);
-  if (request) return aboutRequest(context, await keyNoun.find(context, request.keyId), request);
+  if (request) {
+    const key = await keyNoun.find(context, request.keyId);
+    return html`${changed}${await aboutRequest(context, key, request)}`;
+  }
   const keys = await keysLike(context, text);
   const [key] = keys;
-  if (!key) return unknown(context, text);
-  if (keys.length > 1) return whichKey(keys, (id) => `/console/requests/why?${new URLSearchParams({ q: id })}`);
-  return aboutKey(context, key);
+  if (!key) return changed.text === '' ? unknown(context, text) : changed;
+  if (keys.length === 1) return html`${changed}${await aboutKey(context, key)}`;
+  return html`${changed}${whichKey(keys, (id) => `/console/requests/why?${new URLSearchParams({ q: id })}`)}`;
 }
 
 function unknown({ usesRedis }: ConsoleContext, text: string): Html {

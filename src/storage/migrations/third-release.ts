@@ -21,3 +21,25 @@ export async function pausesAndUsers(trx: Transaction, int: Sql): Promise<void> 
   for (const key of keys.filter(({ name, owner }) => !isAscii(`${name}${owner ?? ''}`)))
     await trx.run(sql`update api_keys set search = ${searchedText(key)} where id = ${key.id}`);
 }
+
+/** Creates the table of the changes of orders and pets, which the release before neither reads nor writes. */
+export async function history(trx: Transaction, int: Sql): Promise<void> {
+  await trx.run(sql`
+    create table history (
+      kind text not null,
+      target ${int} not null,
+      number ${int} not null,
+      at ${int} not null,
+      action text not null,
+      key_id text not null,
+      request_id text,
+      idempotency_key text,
+      before text not null,
+      after text not null,
+      primary key (kind, target, number)
+    )`);
+  await trx.run(sql`create index history_by_age on history (at)`);
+  await trx.run(sql`create index history_by_request on history (request_id)`);
+  await trx.run(sql`
+    create index history_by_idempotency_key on history (idempotency_key) where idempotency_key is not null`);
+}

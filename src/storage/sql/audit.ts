@@ -90,7 +90,8 @@ export async function recordAudit(trx: Transaction, change: AuditedChange): Prom
   await trx.run(insertInto('audit_entries', [row]));
 }
 
-function toEntry(row: Tables['audit_entries']): AuditEntry {
+/** The entry of a row. */
+export function toEntry(row: Tables['audit_entries']): AuditEntry {
   const { id, at, actor, via, action, target, system_user: user } = row;
   const [before, after] = [JSON.parse(row.before), JSON.parse(row.after)];
   return { id, at, operator: { actor, via, ...(user !== null && { user }) }, action, target, before, after };

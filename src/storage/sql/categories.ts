@@ -4,12 +4,14 @@ import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import type { History, HistoryLine } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
-import { recordAudit } from './audit.ts';
+import { recordAudit, toEntry } from './audit.ts';
 import { readChanges } from './change-feed.ts';
+import { creationLine } from './history.ts';
 import { once } from './once.ts';
 import { folded, isAscii } from './search.ts';
 import { contains, findRow, one, rowsInsert } from './statement.ts';
@@ -32,6 +34,8 @@ interface Bounds {
 
 /** Rows that a search by other letters than those of ASCII reads before others are served. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
+/** The changes of one category that its history reads. */
+const CHANGES_MAX = 1_000;
 
 /** Categories in SQL. Creates without an Idempotency-Key share one insert; `Transactions` has the queue of others. */
 export class SqlCategories extends SqlNoun implements CategoryStorage {
@@ -121,9 +125,39 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       unless?.(toCategory(row));
       await trx.run(sql`delete from categories where id = ${id}`);
       await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
-      const change = { target: `${id}`, before: toCategory(row) };
+      const change = { target: `${id}`, before: noteOf(row) };
       await recordAudit(trx, { at: this.now, by, action: 'category.delete', ...change });
       return 'deleted';
+    });
+  }
+
+  history(id: number): Promise<History<Category> | undefined> {
+    return this.transactions.read(async (db) => {
+      const row = await findRow(db, 'categories', id);
+      const entries = await db.all<Tables['audit_entries']>(sql`
+        select * from audit_entries
+        where target = ${`${id}`} and action in ('category.rename', 'category.delete') order by id limit ${CHANGES_MAX}`);
+      const lines = entries.map(toEntry).map(({ at, operator, action, before, after }): HistoryLine => {
+        const change = { before: before as object, after: after as object | null };
+        return {
+          at,
+          operator,
+          action: action === 'category.rename' ? 'renamed' : 'deleted',
+          requestId: null,
+          ...change,
+        };
+      });
+      const last = lines.at(-1);
+      const noted = row ? noteOf(row) : last?.action === 'deleted' ? (last.before as Noted) : undefined;
+      if (!noted) return undefined;
+      const { createdAt, createdBy, ...category } = noted;
+      // A release without histories noted neither.
+      if (createdAt !== undefined && createdBy !== undefined) {
+        const first = lines.find(({ action }) => action === 'renamed')?.before;
+        const { id: _, ...after } = { ...category, ...first };
+        lines.unshift(creationLine({ created_at: createdAt, created_by: createdBy }, { action: 'created', after }));
+      }
+      return { resource: category, isRemoved: !row, lines };
     });
   }
 
@@ -214,6 +248,13 @@ function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: 
 
 async function addToCounter(trx: Transaction, { count, bytes }: { count: number; bytes: number }) {
   await trx.run(sql`update category_counter set count = count + ${count}, bytes = bytes + ${bytes}`);
+}
+
+/** A category as its deletion notes it. */
+type Noted = Category & { readonly createdAt?: number; readonly createdBy?: string };
+
+function noteOf(row: Tables['categories']): Noted {
+  return { ...toCategory(row), createdAt: row.created_at, createdBy: row.created_by };
 }
 
 function toCategory(row: Pick<Tables['categories'], 'id' | 'name' | 'description'>): Category {

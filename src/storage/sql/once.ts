@@ -15,6 +15,11 @@ export function attemptOf(attempt: string): OnceId {
   return { keyId: '', idempotency: { key: attempt, fingerprint: '' } };
 }
 
+/** The digest that stands for an Idempotency-Key: clients put secrets into them, such as the token of a payment. */
+export function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url');
+}
+
 /**
  * Does work once: a repeat with the same id, within `IDEMPOTENCY_SECONDS`, gets what was kept of the first as JSON. The
  * outcome is stored in the transaction of the work, so that a crash leaves both or neither; another transaction that
@@ -28,8 +33,7 @@ export async function once<T>(
 ): Promise<Once<T>> {
   if (!idempotency) return { resource: await work(), isReplay: false };
   const { key, fingerprint } = idempotency;
-  // Clients put secrets into keys, such as the token of a payment, so only a digest is stored.
-  const id = { key_id: keyId, idempotency_key: hash('sha256', key, 'base64url') };
+  const id = { key_id: keyId, idempotency_key: digestOf(key) };
   const isThis = sql`key_id = ${id.key_id} and idempotency_key = ${id.idempotency_key}`;
   const claimed = await trx.run(
     insertInto(

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
+import type { History, HistoryLine } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import {
   assertCanBeSold,
@@ -12,6 +13,7 @@ import {
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection } from '../engine.ts';
+import { creationLine, readLines, recordChange } from './history.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, setStock, unknown } from './pets.ts';
 import { findRow, insertInto, nextId, one } from './statement.ts';
@@ -40,6 +42,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
           created_by: by.keyId,
         };
         await trx.run(insertInto('orders', [row]));
+        await recordChange(trx, { at: now, kind: 'order', id, action: 'placed', by, after: membersOf(row) });
         return toOrder(row, now);
       }),
     );
@@ -60,7 +63,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
     });
   }
 
-  cancel(id: number, precondition?: Precondition<Order>): Promise<boolean> {
+  cancel(id: number, by: OnceId, precondition?: Precondition<Order>): Promise<boolean> {
     return this.transactions.batch(async (trx) => {
       const order = await findRow(trx, 'orders', id);
       if (!order) return false;
@@ -75,9 +78,50 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       const quantity = Math.min(pet.quantity + order.quantity, STOCK_MAX);
       await trx.run(sql`delete from orders where id = ${id}`);
       await setStock(trx, pet, quantity);
+      const before = { ...membersOf(order), createdAt: order.created_at, createdBy: order.created_by };
+      await recordChange(trx, { at: this.now, kind: 'order', id, action: 'cancelled', by, before });
       return true;
     });
   }
+
+  history(id: number): Promise<History<Order> | undefined> {
+    return this.transactions.read(async (db) => {
+      const row = await findRow(db, 'orders', id);
+      const lines = await readLines(db, 'order', id);
+      const order = row ?? rowBefore(id, lines.at(-1));
+      if (!order) return undefined;
+      const resource = { ...toOrder(order, this.now), ...(!row && { complete: false }) };
+      const after = membersOf(order);
+      if (lines[0]?.action !== 'placed') lines.unshift(creationLine(order, { action: 'placed', after }));
+      const { shipDate, complete } = resource;
+      if (complete && shipDate) {
+        const at = Math.floor(Date.parse(shipDate) / 1_000);
+        lines.push({ at, action: 'shipped', requestId: null, before: null, after: null });
+      }
+      return { resource, isRemoved: !row, lines };
+    });
+  }
+}
+
+/** The members of an order that its history has. */
+function membersOf({ pet_id: petId, quantity, ship_date }: Tables['orders']): Members {
+  return { petId, quantity, ...(ship_date !== null && { shipDate: ship_date }) };
+}
+
+/** The row of a removed order, by its last change: a cancellation, unless a release without histories removed it. */
+function rowBefore(id: number, last: HistoryLine | undefined): Tables['orders'] | undefined {
+  if (!last) return undefined;
+  const { at, keyId = '', before, after } = last;
+  const noted = { createdAt: at, createdBy: keyId, ...after, ...before } as Members & Noted;
+  const { petId: pet_id, quantity, shipDate: ship_date = null, createdAt: created_at, createdBy: created_by } = noted;
+  return { id, pet_id, quantity, ship_date, created_at, created_by };
+}
+
+type Members = Pick<Order, 'petId' | 'quantity' | 'shipDate'>;
+/** A cancellation notes them too: a release without histories may have placed the order. */
+interface Noted {
+  readonly createdAt: number;
+  readonly createdBy: string;
 }
 
 function selectPage(

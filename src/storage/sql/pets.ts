@@ -1,5 +1,6 @@
 import sql, { join } from 'sql-template-tag';
 import { type CatalogError, invalid } from '../../catalog/error.ts';
+import type { History } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import {
   firstStock,
@@ -9,11 +10,13 @@ import {
   type PetFilter,
   type PetStorage,
   type PetUpdate,
+  type StockedPet,
   statusAt,
   stockAt,
 } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection, Transaction } from '../engine.ts';
+import { creationLine, readLines, recordChange } from './history.ts';
 import { once } from './once.ts';
 import { assignments, findRow, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -33,7 +36,9 @@ export class SqlPets extends SqlNoun implements PetStorage {
         await assertCategory(trx, categoryId);
         const id = await nextId(trx, 'pets');
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
-        await trx.run(insertInto('pets', [{ ...stored, created_at: now, created_by: by.keyId }]));
+        const row = { ...stored, created_at: now, created_by: by.keyId };
+        await trx.run(insertInto('pets', [row]));
+        await recordChange(trx, { at: now, kind: 'pet', id, action: 'created', by, after: membersOf(row) });
         return { id, name, categoryId, status };
       }),
     );
@@ -56,6 +61,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
   update(
     id: number,
     { name, categoryId, status }: PetUpdate,
+    by: OnceId,
     precondition?: Precondition<Pet>,
   ): Promise<Pet | undefined> {
     return this.transactions.batch(async (trx) => {
@@ -64,15 +70,15 @@ export class SqlPets extends SqlNoun implements PetStorage {
       const { quantity } = pet;
       precondition?.(toPet(pet));
       if (categoryId !== undefined) await assertCategory(trx, categoryId);
-      return toPet(
-        await store(trx, {
-          ...pet,
-          name: name ?? pet.name,
-          category_id: categoryId ?? pet.category_id,
-          status: status ?? pet.status,
-          quantity: status ? stockAt(status, quantity) : quantity,
-        }),
-      );
+      const changed = await store(trx, {
+        ...pet,
+        name: name ?? pet.name,
+        category_id: categoryId ?? pet.category_id,
+        status: status ?? pet.status,
+        quantity: status ? stockAt(status, quantity) : quantity,
+      });
+      await this.#record(trx, by, [pet, changed]);
+      return toPet(changed);
     });
   }
 
@@ -93,15 +99,45 @@ export class SqlPets extends SqlNoun implements PetStorage {
   setQuantity(
     petId: number,
     quantity: number,
+    by: OnceId,
     precondition?: Precondition<InventoryItem>,
   ): Promise<InventoryItem | undefined> {
     return this.transactions.batch(async (trx) => {
       const pet = await findRow(trx, 'pets', petId);
       if (!pet) return undefined;
       precondition?.(toItem(pet));
-      return toItem(await setStock(trx, pet, quantity));
+      const changed = await setStock(trx, pet, quantity);
+      await this.#record(trx, by, [pet, changed]);
+      return toItem(changed);
     });
   }
+
+  history(id: number): Promise<History<StockedPet> | undefined> {
+    return this.transactions.read(async (db) => {
+      const row = await findRow(db, 'pets', id);
+      if (!row) return undefined;
+      const lines = await readLines(db, 'pet', id);
+      if (lines[0]?.action !== 'created') lines.unshift(creationLine(row, { action: 'created' }));
+      return { resource: { ...toPet(row), quantity: row.quantity }, isRemoved: false, lines };
+    });
+  }
+
+  /** Adds the members that differ to the history of a pet; no line if none does. */
+  async #record(trx: Transaction, by: OnceId, rows: readonly [Tables['pets'], Tables['pets']]): Promise<void> {
+    const [old, current] = [membersOf(rows[0]), membersOf(rows[1])];
+    const changed = Object.keys(old).filter((name) => old[name] !== current[name]);
+    if (changed.length === 0) return;
+    const of = (members: Members) => Object.fromEntries(changed.map((name) => [name, members[name]]));
+    const change = { kind: 'pet', id: rows[0].id, action: 'changed' } as const;
+    await recordChange(trx, { ...change, at: this.now, by, before: of(old), after: of(current) });
+  }
+}
+
+type Members = Readonly<Record<string, string | number>>;
+
+/** The members of a pet that its history has. */
+function membersOf({ name, category_id: categoryId, status, quantity }: Tables['pets']): Members {
+  return { name, categoryId, status, quantity };
 }
 
 /** Sets the stock of a pet, and the status that follows from it. Returns the new row. */

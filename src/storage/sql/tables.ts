@@ -1,4 +1,5 @@
 import type { AuditAction, Operator } from '../../catalog/audit.ts';
+import type { HistoryAction } from '../../catalog/history.ts';
 import type { Role } from '../../catalog/operator/access.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import type { PlanName } from '../../catalog/plan.ts';
@@ -16,7 +17,7 @@ export type DurationColumn = `took_${number}`;
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
-type Created = { created_at: number; created_by: string };
+export type Created = { created_at: number; created_by: string };
 
 /**
  * The tables as the newest migration leaves them. Moments are Unix seconds. Five tables also have a column `checksum`,
@@ -48,6 +49,20 @@ export interface Tables {
     quantity: number;
     ship_date: string | null;
   } & Created;
+  /** The changes of orders and pets, numbered for each. `before` and `after` are JSON. */
+  history: {
+    kind: 'order' | 'pet';
+    target: number;
+    number: number;
+    at: number;
+    action: HistoryAction;
+    key_id: string;
+    request_id: string | null;
+    /** The SHA-256 of the `Idempotency-Key` of a create. */
+    idempotency_key: string | null;
+    before: string;
+    after: string;
+  };
   /** The highest id ever assigned in each of the other tables with ascending ids. */
   last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
   /** The outcomes of work that is done once, for repeats of it. */

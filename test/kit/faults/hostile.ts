@@ -139,7 +139,7 @@ async function fill(file: string): Promise<void> {
   const pet = { name: '🐕'.repeat(255), categoryId: made?.resource.id ?? 0, status: 'available' } as const;
   const [stocked] = await Promise.all(times(PETS, () => storage.pets.insert(pet, ORIGIN)));
   const petId = stocked?.resource.id ?? 0;
-  await storage.pets.setQuantity(petId, ORDERS);
+  await storage.pets.setQuantity(petId, ORDERS, { keyId: 'k' });
   for (let left = ORDERS; left > 0; left -= 1_000) {
     await Promise.all(times(1_000, () => storage.orders.insert({ petId, quantity: 1 }, ORIGIN)));
   }

@@ -65,6 +65,7 @@ export const OPERATOR_PATHS = [
   '/usage?since=30d&by=day',
   '/usage?since=30d&by=hour',
   '/audit?limit=100',
+  ...['/orders/1', '/orders/3', '/pets/1', '/categories/2', '/categories/7'],
 ];
 export const COMMANDS = [
   'keys list --json',

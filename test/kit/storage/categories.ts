@@ -4,7 +4,7 @@ import { CatalogError } from '../../../src/catalog/error.ts';
 import type { Change } from '../../../src/catalog/storage.ts';
 import { untilTrue } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
-import { type Check, insert } from './bench.ts';
+import { type Check, insert, NOW } from './bench.ts';
 
 /** Registers the checks of categories: text, bounds, pages, imports, renames and deletions. */
 export function categoriesContract(check: Check): void {
@@ -182,7 +182,7 @@ export function categoriesContract(check: Check): void {
     assert.deepEqual(
       entries.map(({ action, target, before, after }) => [action, target, before, after]),
       [
-        ['category.delete', `${second.id}`, second, null],
+        ['category.delete', `${second.id}`, { ...second, createdAt: NOW, createdBy: 'key_1' }, null],
         ['category.rename', `${first.id}`, { name: 'a' }, { name: 'A' }],
       ],
     );

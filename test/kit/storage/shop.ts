@@ -4,6 +4,8 @@ import type { Order } from '../../../src/catalog/order.ts';
 import { PET_STATUSES, type Pet, STOCK_MAX } from '../../../src/catalog/pet.ts';
 import { type Check, insert } from './bench.ts';
 
+const BY = { keyId: 'k' };
+
 /** Registers the checks of pets, their stock and their orders. */
 export function shopContract(check: Check): void {
   check('pets are stored unchanged and listed by id, page and status', async (bench) => {
@@ -23,7 +25,7 @@ export function shopContract(check: Check): void {
       [1, 0, 1, 0],
     );
     assert.equal(await pets.find(999), undefined);
-    assert.equal(await pets.setQuantity(999, 1), undefined);
+    assert.equal(await pets.setQuantity(999, 1, BY), undefined);
   });
 
   check('filters of pets combine, and each page goes on after the one before', async ({ storage }) => {
@@ -62,14 +64,14 @@ export function shopContract(check: Check): void {
     const { pets } = bench.storage;
     const { id } = (await pets.insert({ name: 'Rex', categoryId, status: 'available' }, { keyId: 'k' })).resource;
     const quantity = async () => (await bench.storage.pets.findInventory(id))?.quantity;
-    assert.deepEqual(await pets.update(id, { name: 'Max' }), { id, name: 'Max', categoryId, status: 'available' });
-    assert.deepEqual(await pets.update(id, { categoryId: other }), {
+    assert.deepEqual(await pets.update(id, { name: 'Max' }, BY), { id, name: 'Max', categoryId, status: 'available' });
+    assert.deepEqual(await pets.update(id, { categoryId: other }, BY), {
       id,
       name: 'Max',
       categoryId: other,
       status: 'available',
     });
-    await pets.setQuantity(id, 5);
+    await pets.setQuantity(id, 5, BY);
     for (const [status, left] of [
       ['pending', 5],
       ['available', 5],
@@ -79,17 +81,17 @@ export function shopContract(check: Check): void {
       ['sold', 0],
       ['available', 1],
     ] as const) {
-      assert.equal((await pets.update(id, { status }))?.status, status);
+      assert.equal((await pets.update(id, { status }, BY))?.status, status);
       assert.equal(await quantity(), left, status);
     }
     const unchanged = { id, name: 'Max', categoryId: other, status: 'available' };
     const message = 'categoryId is 999, which does not exist; send one that does';
-    await assert.rejects(pets.update(id, { name: 'No', categoryId: 999 }), { code: 'validation_failed', message });
+    await assert.rejects(pets.update(id, { name: 'No', categoryId: 999 }, BY), { code: 'validation_failed', message });
     await bench.reopen();
     assert.deepEqual(await bench.storage.pets.find(id), unchanged);
     assert.deepEqual(await bench.storage.pets.list({ after: 0, limit: 9, categoryId }), []);
-    assert.equal(await bench.storage.pets.update(999, { name: 'x' }), undefined);
-    assert.equal(await bench.storage.pets.update(999, { categoryId: 999 }), undefined);
+    assert.equal(await bench.storage.pets.update(999, { name: 'x' }, BY), undefined);
+    assert.equal(await bench.storage.pets.update(999, { categoryId: 999 }, BY), undefined);
     assert.equal(await bench.storage.pets.findInventory(999), undefined);
   });
 
@@ -100,7 +102,7 @@ export function shopContract(check: Check): void {
     const petIds: number[] = [];
     for (const name of ['Rex', 'Max']) {
       const { resource } = await pets.insert({ name, categoryId, status: 'available' }, { keyId: 'k' });
-      await pets.setQuantity(resource.id, 100);
+      await pets.setQuantity(resource.id, 100, BY);
       petIds.push(resource.id);
     }
     for (let number = 0; number < 9; number += 1) {
@@ -119,7 +121,7 @@ export function shopContract(check: Check): void {
     }
     assert.deepEqual(await stored.list({ after: 0, limit: 10 }), made);
     assert.deepEqual(await stored.list({ after: 0, limit: 10, petId: 999 }), []);
-    await stored.cancel(made[2]?.id ?? 0);
+    await stored.cancel(made[2]?.id ?? 0, BY);
     assert.equal(await stored.find(made[2]?.id ?? 0), undefined);
     assert.deepEqual(await stored.list({ after: 0, limit: 2, petId: petIds[0] }), [made[0], made[4]]);
   });
@@ -130,7 +132,11 @@ export function shopContract(check: Check): void {
       { name: 'Rex', categoryId, status: 'available' },
       { keyId: 'k' },
     );
-    assert.deepEqual(await storage.pets.setQuantity(pet.id, 3), { petId: pet.id, quantity: 3, status: 'available' });
+    assert.deepEqual(await storage.pets.setQuantity(pet.id, 3, BY), {
+      petId: pet.id,
+      quantity: 3,
+      status: 'available',
+    });
     const order = () => storage.orders.insert({ petId: pet.id, quantity: 2 }, { keyId: 'k' });
     const [first, second] = await Promise.allSettled([order(), order()]);
     assert.equal(first.status, 'fulfilled');
@@ -139,7 +145,7 @@ export function shopContract(check: Check): void {
     assert.deepEqual(await storage.pets.listInventory({ after: 0, limit: 10 }), [
       { petId: pet.id, quantity: 1, status: 'available' },
     ]);
-    const cancelled = await Promise.all([1, 2, 3].map(() => storage.orders.cancel(id)));
+    const cancelled = await Promise.all([1, 2, 3].map(() => storage.orders.cancel(id, BY)));
     assert.deepEqual(cancelled.toSorted(), [false, false, true]);
     assert.deepEqual(await storage.pets.listInventory({ after: 0, limit: 10 }), [
       { petId: pet.id, quantity: 3, status: 'available' },
@@ -156,16 +162,16 @@ export function shopContract(check: Check): void {
       { keyId: 'k' },
     );
     const stock = () => storage.pets.findInventory(pet.id);
-    await storage.pets.setQuantity(pet.id, 3);
+    await storage.pets.setQuantity(pet.id, 3, BY);
     const order = () => storage.orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
     const { resource: first } = await order();
-    await storage.pets.update(pet.id, { status: 'pending' });
+    await storage.pets.update(pet.id, { status: 'pending' }, BY);
     const message = `Pet ${pet.id} is reserved (pending); order it once it is available`;
     await assert.rejects(order(), { code: 'insufficient_stock', message });
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 2, status: 'pending' });
-    assert.equal(await storage.orders.cancel(first.id), true);
+    assert.equal(await storage.orders.cancel(first.id, BY), true);
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 3, status: 'pending' });
-    await storage.pets.update(pet.id, { status: 'available' });
+    await storage.pets.update(pet.id, { status: 'available' }, BY);
     for (let i = 0; i < 3; i += 1) await order();
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 0, status: 'sold' });
   });
@@ -181,17 +187,17 @@ export function shopContract(check: Check): void {
       throw new CatalogError('precondition_failed', 'no');
     };
     const refused = { code: 'precondition_failed' };
-    await assert.rejects(pets.update(pet.id, { name: 'Max', categoryId: 999 }, refuse), refused);
-    await assert.rejects(pets.setQuantity(pet.id, 9, refuse), refused);
+    await assert.rejects(pets.update(pet.id, { name: 'Max', categoryId: 999 }, BY, refuse), refused);
+    await assert.rejects(pets.setQuantity(pet.id, 9, BY, refuse), refused);
     assert.deepEqual([await pets.find(pet.id), await pets.findInventory(pet.id)], [pet, item]);
     const { resource: order } = await orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
-    await assert.rejects(orders.cancel(order.id, refuse), refused);
+    await assert.rejects(orders.cancel(order.id, BY, refuse), refused);
     assert.deepEqual(await orders.find(order.id), order);
     assert.deepEqual(asked, [pet, item, order]);
-    assert.equal(await pets.update(999, {}, refuse), undefined);
-    assert.equal(await pets.setQuantity(999, 1, refuse), undefined);
-    assert.equal(await orders.cancel(999, refuse), false);
-    assert.equal(await orders.cancel(order.id, () => {}), true);
+    assert.equal(await pets.update(999, {}, BY, refuse), undefined);
+    assert.equal(await pets.setQuantity(999, 1, BY, refuse), undefined);
+    assert.equal(await orders.cancel(999, BY, refuse), false);
+    assert.equal(await orders.cancel(order.id, BY, () => {}), true);
   });
 
   check('an order is complete from its ship date on, and then keeps its stock', async ({ storage }) => {
@@ -200,7 +206,7 @@ export function shopContract(check: Check): void {
       { name: 'Rex', categoryId, status: 'available' },
       { keyId: 'k' },
     );
-    await storage.pets.setQuantity(pet.id, 10);
+    await storage.pets.setQuantity(pet.id, 10, BY);
     for (const shipDate of ['2026-01-01T11:54:59Z', '2026-01-01T11:54:59.999Z', '1970-01-01T00:00:00Z']) {
       const message = `shipDate is "${shipDate}", in the past; send a later one, or none`;
       const order = storage.orders.insert({ petId: pet.id, quantity: 99, shipDate }, { keyId: 'k' });
@@ -222,8 +228,8 @@ export function shopContract(check: Check): void {
       const before = (await storage.pets.findInventory(pet.id))?.quantity ?? 0;
       if (complete) {
         const message = `Order ${id} shipped at ${shipDate} and cannot be cancelled`;
-        await assert.rejects(storage.orders.cancel(id), { code: 'order_not_cancellable', message });
-      } else assert.equal(await storage.orders.cancel(id), true);
+        await assert.rejects(storage.orders.cancel(id, BY), { code: 'order_not_cancellable', message });
+      } else assert.equal(await storage.orders.cancel(id, BY), true);
       assert.equal((await storage.pets.findInventory(pet.id))?.quantity, complete ? before : before + 1);
     }
   });
@@ -241,10 +247,10 @@ export function shopContract(check: Check): void {
     const message = 'petId is 999, which does not exist; send one that does';
     await refused(999, 1, { code: 'validation_failed', message });
     assert.equal((await storage.pets.findInventory(pet.id))?.quantity, 1);
-    await storage.pets.setQuantity(pet.id, 0);
+    await storage.pets.setQuantity(pet.id, 0, BY);
     await refused(pet.id, 1, { code, message: `Pet ${pet.id} is out of stock; order it once there is stock again` });
     assert.deepEqual(await storage.orders.list({ after: 0, limit: 1 }), []);
-    assert.equal(await storage.orders.cancel(999), false);
+    assert.equal(await storage.orders.cancel(999, BY), false);
   });
 
   check('a cancelled order raises the stock to its maximum at most', async ({ storage }) => {
@@ -253,10 +259,10 @@ export function shopContract(check: Check): void {
       { name: 'Rex', categoryId, status: 'available' },
       { keyId: 'k' },
     );
-    await storage.pets.setQuantity(pet.id, STOCK_MAX);
+    await storage.pets.setQuantity(pet.id, STOCK_MAX, BY);
     const { resource } = await storage.orders.insert({ petId: pet.id, quantity: 3 }, { keyId: 'k' });
-    await storage.pets.setQuantity(pet.id, STOCK_MAX - 2);
-    assert.equal(await storage.orders.cancel(resource.id), true);
+    await storage.pets.setQuantity(pet.id, STOCK_MAX - 2, BY);
+    assert.equal(await storage.orders.cancel(resource.id, BY), true);
     assert.equal((await storage.pets.listInventory({ after: 0, limit: 1 }))[0]?.quantity, STOCK_MAX);
   });
 }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { signIn } from '../kit/console/visitor.ts';
+import { apiClient, OPERATOR } from '../kit/operator.ts';
+import { run } from '../kit/process.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
+
+/** “You lost my order”: who made, changed and removed what, at every door. */
+
+test('a lost order is found by its id, its request id and its Idempotency-Key, with who cancelled it', async () => {
+  await using place = await openPlace();
+  const { service, viewer, console, shown, call, petId } = place;
+  const headers = { 'x-request-id': 'req-placed', 'idempotency-key': '"cart 4711/a"' };
+  const order = { petId, quantity: 1 };
+  const placed = await json<{ id: number }>(call('POST', '/store/orders', order, headers));
+  service.clock.advance(60);
+  assert.equal(
+    (await call('DELETE', `/store/orders/${placed.id}`, undefined, { 'x-request-id': 'req-gone' })).status,
+    204,
+  );
+  assert.equal((await call('GET', `/store/orders/${placed.id}`)).status, 404);
+  const by = { keyId: place.keyId, keyName: 'Web shop', owner: 'cus_42' };
+  const createdAt = '2026-01-01T12:00:00Z';
+  const expected = {
+    id: placed.id,
+    ...order,
+    complete: false,
+    removed: true,
+    history: [
+      { at: createdAt, action: 'placed', ...by, requestId: 'req-placed', changes: { before: null, after: order } },
+      {
+        at: '2026-01-01T12:01:00Z',
+        action: 'cancelled',
+        ...by,
+        requestId: 'req-gone',
+        changes: { before: { ...order, createdAt, createdBy: by.keyId }, after: null },
+      },
+    ],
+  };
+  for (const text of [`${placed.id}`, 'req-placed', 'req-gone', 'cart 4711/a']) {
+    assert.deepEqual(await json(viewer.send('GET', `/orders/${encodeURIComponent(text)}`)), expected, text);
+    assert.deepEqual(await shown('orders', text), expected, text);
+    const page = await console.page(`/requests/why?q=${encodeURIComponent(text)}`);
+    assert.match(page, new RegExp(`<a href="/console/orders/${placed.id}">order ${placed.id}</a>`), text);
+  }
+  const page = await console.page(`/orders/${placed.id}`);
+  assert.match(page, /<h1>Order 1 <span class="badge">cancelled<\/span><\/h1>/);
+  assert.match(page, /cancelled<\/div>.*<bdi>Web shop<\/bdi>.*<bdi>cus_42<\/bdi>.*q=req-gone/s);
+  const unknown = await viewer.send('GET', '/orders/999');
+  const { message } = await json<{ message: string }>(unknown);
+  assert.deepEqual([unknown.status, message], [404, 'There is no order "999"; a cancelled one is kept for two years']);
+  assert.equal((await console.get('/orders/999')).status, 404);
+});
+
+test('a pet has what each request changed, and a category what operators did', async () => {
+  await using place = await openPlace();
+  const { service, viewer, console, shown, call, petId } = place;
+  await call('PATCH', `/pets/${petId}`, { name: 'Max' }, { 'x-request-id': 'req-named' });
+  await call('PATCH', `/inventory/${petId}`, { quantity: 7 }, { 'x-request-id': 'req-stocked' });
+  const pet = await json<{ quantity: number; history: { requestId: string; changes: object }[] }>(
+    viewer.send('GET', `/pets/${petId}`),
+  );
+  assert.equal(pet.quantity, 7);
+  assert.deepEqual(
+    pet.history.slice(2).map(({ requestId, changes }) => [requestId, changes]),
+    [
+      ['req-named', { before: { name: 'Rex' }, after: { name: 'Max' } }],
+      ['req-stocked', { before: { quantity: 5 }, after: { quantity: 7 } }],
+    ],
+  );
+  assert.deepEqual(await shown('pets', `${petId}`), pet);
+  assert.match(await console.page(`/pets/${petId}`), /name: <del><bdi>Rex<\/bdi><\/del> <ins><bdi>Max<\/bdi><\/ins>/);
+
+  const { categories } = service.storage;
+  const { id } = await json<{ id: number }>(call('POST', '/categories', { name: 'Cat' }));
+  const read = await viewer.send('GET', `/categories/${id}`);
+  assert.equal(read.headers.get('etag'), (await call('GET', `/categories/${id}`)).headers.get('etag'));
+  await categories.rename(id, 'Cats', OPERATOR);
+  await categories.delete(id, OPERATOR);
+  const category = await json<{ name: string; removed: boolean; history: object[] }>(
+    viewer.send('GET', `/categories/${id}`),
+  );
+  const made = { at: '2026-01-01T12:00:00Z', requestId: null };
+  assert.deepEqual([category.name, category.removed], ['Cats', true]);
+  assert.deepEqual(category.history.slice(0, 2), [
+    {
+      ...made,
+      action: 'created',
+      ...{ keyId: place.keyId, keyName: 'Web shop', owner: 'cus_42' },
+      changes: { before: null, after: { name: 'Cat' } },
+    },
+    { ...made, action: 'renamed', ...OPERATOR, changes: { before: { name: 'Cat' }, after: { name: 'Cats' } } },
+  ]);
+  assert.deepEqual(await shown('categories', `${id}`), category);
+  assert.doesNotMatch(await console.page(`/categories/${id}`), /\/delete"/, 'a deleted one has no actions');
+});
+
+async function openPlace() {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(temporaryFolder());
+  const DATABASE_URL = `sqlite:${join(folder.path, 'catalog.db')}`;
+  const service = stack.use(await testService({ DATABASE_URL }));
+  const { key, secret } = await service.issue({ name: 'Web shop', owner: 'cus_42', plan: 'business' });
+  const call = (method: string, path: string, body?: object, headers = {}) =>
+    service.call(secret, path, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const { id: categoryId } = await json<{ id: number }>(call('POST', '/categories', { name: 'Dog' }));
+  const { id: petId } = await json<{ id: number }>(call('POST', '/pets', { name: 'Rex', categoryId }));
+  await call('PATCH', `/inventory/${petId}`, { quantity: 5 });
+  const viewer = await apiClient(service, 'viewer');
+  const console = await signIn(service, 'viewer');
+  const shown = async (group: string, text: string): Promise<unknown> => {
+    const { code, stdout, stderr } = await run([group, 'show', text, '--json'], {
+      cwd: folder.path,
+      env: { DATABASE_URL },
+      invocation: { time: service.clock },
+    });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const opened = stack.move();
+  return {
+    service,
+    call,
+    petId,
+    keyId: key.id,
+    viewer,
+    console,
+    shown,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
