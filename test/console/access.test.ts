@@ -279,8 +279,8 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
     ['/keys//', 'There is no key'],
     ['/keys/%00', 'There is nothing at this address'],
     ['/keys/key_none/unban', 'There is no key key_none'],
-    ['/categories/7', 'There is no category 7'],
-    ['/categories/1x', 'There is no category 1x'],
+    ['/categories/7', 'There is no category &quot;7&quot;'],
+    ['/categories/1x', 'There is no category &quot;1x&quot;'],
     ['/categories/import/none', 'import'],
     ['/pets/1x', 'pet'],
   ] as const) {
