@@ -6,11 +6,12 @@ import type { Place } from '../catalog/resource.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { quote } from '../catalog/validate.ts';
 import type { Html } from '../http/html.ts';
-import { momentOf, TEXT_CHARACTERS_MAX } from '../http/operations/query.ts';
+import { TEXT_CHARACTERS_MAX } from '../http/operations/query.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import type { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { ActionContext } from './action.ts';
 import type { ConsoleContext } from './frame/context.ts';
+import { formMoment } from './frame/list.ts';
 
 /** The context of lists, at a moment (Unix seconds). */
 export interface ReadContext extends Omit<ActionContext, 'storage'> {
@@ -83,7 +84,7 @@ export function byMoment(
     schema: { type: 'string', example },
     read(text, name, now) {
       const seconds = parseDuration(text);
-      if (seconds === undefined) return momentOf(text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d)$/, '$1T$2:00Z'), name);
+      if (seconds === undefined) return formMoment(text, name);
       return towards === 'past' ? Math.max(0, now - seconds) : now + seconds;
     },
   };

@@ -161,3 +161,34 @@ test('the keys that still call a deprecated operation have a page, by day too, t
   );
   assert.equal((await operator.get('/deprecations/listPets')).status, 404);
 });
+
+test('charts, tables and exports have the time of the address, and a bar leads to its own', async () => {
+  const { service, operator, keyIds } = await busyService();
+  await using _ = service;
+  const { app = '' } = keyIds;
+  const november = 'from=2025-11-20+00:00&to=2025-11-25+00:00';
+  const text = await operator.page(`/keys/${app}?${november}&sort=errors`);
+  assert.match(text, />100 served</);
+  assert.match(text, /id="routes-heading">[^<]*<small>in the time from 2025-11-20 00:00 to 2025-11-25 00:00 UTC</);
+  const step = 'from=2025-11-22+12%3A00&amp;to=2025-11-22+15%3A00';
+  const link = `href="/console/keys/${app}?${step}&amp;sort=errors#range-links"`;
+  assert.equal(text.split(link).length - 1, 2, 'of the bar, and of its row in the table');
+  const hour = await operator.page(`/keys/${app}?${step.replaceAll('&amp;', '&')}`);
+  assert.match(hour, /<th scope="row"><a [^>]*from=2025-11-22\+12%3A00&amp;to=2025-11-22\+13%3A00#/);
+  const months = async (query: string) =>
+    (await (await operator.get(`/owner/export?owner=cus_1&${query}`)).text()).match(/^20..-../gm);
+  assert.deepEqual([await months(november), await months('')], [['2025-11'], ['2025-11', '2026-01', '2026-01']]);
+  assert.match(
+    await operator.page('/owner?owner=cus_1&from=x'),
+    /from is &quot;x&quot;[^<]*; this filter is not applied/,
+  );
+
+  const { secret } = await service.issue({ name: 'now' });
+  await service.call(secret, '/pets');
+  const minutes = async (from: string, to: string) =>
+    (await operator.page(`/requests?from=2026-01-01+${from}&to=2026-01-01+${to}`)).match(/data-request=/g)?.length ?? 0;
+  assert.deepEqual([await minutes('12:00', '12:01'), await minutes('11:59', '12:00')], [1, 0]);
+  await operator.get('/owner/export?owner=cus_1');
+  const last = await operator.page('?range=1h');
+  assert.match(last, /href="\/console\/requests\?from=2026-01-01\+12%3A00&amp;to=2026-01-01\+12%3A01"/);
+});

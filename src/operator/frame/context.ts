@@ -18,7 +18,7 @@ import type { ActionContext } from '../action.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/session.ts';
-import type { Range } from '../usage/chart.ts';
+import type { Range } from '../usage/range.ts';
 import type { SentFile } from './form.ts';
 
 /** A setting as the console shows it, with secrets masked. */

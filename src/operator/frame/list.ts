@@ -1,5 +1,6 @@
 import { withoutSecret } from '../../catalog/api-key.ts';
 import { type Html, html } from '../../http/html.ts';
+import { momentOf } from '../../http/operations/query.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { foreign } from './element.ts';
 
@@ -53,10 +54,14 @@ export function textField(
   name: string,
   label: string,
   value = '',
-  { isWide = false, wrong }: { isWide?: boolean; wrong?: string | undefined } = {},
+  {
+    isWide = false,
+    wrong,
+    placeholder = '',
+  }: { isWide?: boolean; wrong?: string | undefined; placeholder?: string } = {},
 ): Html {
   const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
-  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off">${wrong === undefined ? '' : html`<p class="fault" role="alert">${wrong}; this filter is not applied.</p>`}</div>`;
+  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"${placeholder === '' ? '' : html` placeholder="${placeholder}"`}>${wrong === undefined ? '' : html`<p class="fault" role="alert">${wrong}; this filter is not applied.</p>`}</div>`;
 }
 
 /** The filters of a list, sent as its address. */
@@ -71,16 +76,25 @@ interface Choice {
   readonly label: string;
   /** The first one is the default. */
   readonly options: readonly Option[];
+  /** Parameters in place of this one: a link drops them, and no option is chosen beside them. */
+  readonly drops?: readonly string[];
 }
 
 /** Links that set a parameter of the page, keep the others, and lead back to where they are on it. */
-export function choiceLinks({ path, query }: Exchange, { name, label, options }: Choice): Html {
-  const chosen = options.find(({ value }) => value === query.get(name)) ?? options[0];
+export function choiceLinks({ path, query }: Exchange, { name, label, options, drops = [] }: Choice): Html {
+  const isOther = drops.some((each) => query.get(each));
+  const chosen = isOther ? undefined : (options.find(({ value }) => value === query.get(name)) ?? options[0]);
+  const dropped = Object.fromEntries(['done', ...drops].map((each) => [each, '']));
   const links = options.map((option) => {
-    const address = addressOf(path, { ...Object.fromEntries(query), done: '', [name]: option.value });
+    const address = addressOf(path, { ...Object.fromEntries(query), ...dropped, [name]: option.value });
     return html`<li><a href="${address}#${name}-links"${option === chosen ? html` aria-current="true"` : ''}>${option.label}</a></li>`;
   });
   return html`<nav class="ranges" id="${name}-links" aria-label="${label}"><ul>${links}</ul></nav>`;
+}
+
+/** Reads a moment as forms write it (`2026-01-31 18:00`, UTC), or by RFC 3339. Throws `validation_failed`. */
+export function formMoment(text: string, name: string): number {
+  return momentOf(text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d)$/, '$1T$2:00Z'), name);
 }
 
 /** A link that downloads a list as CSV: all of it that the filters select. */

@@ -4,6 +4,7 @@ import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { actionButton } from '../doors/console-actions.ts';
 import { type ConsoleContext, type ConsoleOptions, may, onGet, type View } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, utcMoment } from '../frame/element.ts';
@@ -11,7 +12,7 @@ import { keptResult } from '../frame/kept.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
 import { liftBan } from '../keys/actions.ts';
 import { noKeyYet } from '../keys/keys.ts';
-import { firstStep, type Range, rangeIn, rangeLinks } from '../usage/chart.ts';
+import { endOf, firstStep, type Range, rangeIn, rangeLinks } from '../usage/range.ts';
 import {
   apiCharts,
   heading,
@@ -29,6 +30,8 @@ import type { Rates } from './rates.ts';
 const BANS_MAX = 10;
 const MOST_MAX = 10;
 const MOST_KEPT_MS = 5_000;
+/** Operators may ask for any number of ranges from one moment to another. */
+const MOST_KEPT_MAX = 100;
 const GROUPS = [
   { value: '', label: 'by key' },
   { value: 'owner', label: 'by owner' },
@@ -38,7 +41,7 @@ const GROUPS = [
 export const overviewRoutes = [
   onGet('', async (context) => {
     const { query } = context.exchange;
-    const range = rangeIn(query);
+    const range = rangeIn(query, context.now);
     const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
     const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
 ${degraded(context)}
@@ -65,10 +68,10 @@ async function stored(context: ConsoleContext, range: Range): Promise<Html> {
   const { query } = context.exchange;
   const { period, stepSeconds: step } = range;
   try {
-    const points = await storage.usage.routes({ period, step, since: firstStep(range, now) });
+    const points = await storage.usage.routes({ period, step, since: firstStep(range, now), until: endOf(range) });
     return html`${await bans(context)}
-${rangeLinks(context.exchange)}
-${apiCharts(points, range, now)}
+${rangeLinks(context.exchange, now)}
+${apiCharts(points, range, context)}
 ${sortLinks(context.exchange)}
 ${await mostSection(context, range)}
 ${routesSection(points, range, sortIn(query))}`;
@@ -111,11 +114,11 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 
 /** Creates a query that keeps its results for a few seconds. */
 export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
-  const kept = new Map<string, ReturnType<typeof keptResult<readonly UsageSum[]>>>();
+  const kept = new BoundedMap<ReturnType<typeof keptResult<readonly UsageSum[]>>>(MOST_KEPT_MAX);
   return ({ range, group, sort }) => {
     const work = () => {
       const since = firstStep(range, time.now().unix);
-      return storage.usage.most({ period: range.period, since, group, sort, limit: MOST_MAX });
+      return storage.usage.most({ period: range.period, since, until: endOf(range), group, sort, limit: MOST_MAX });
     };
     const name = `${range.name} ${group} ${sort}`;
     const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time });

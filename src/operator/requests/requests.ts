@@ -17,7 +17,9 @@ import {
   searchText,
   textField,
   unknownChoice,
+  wholeText,
 } from '../frame/list.ts';
+import { readSpan, spanFields } from '../usage/range.ts';
 import { keyLink, keyNames, OUTCOMES } from '../usage/usage.ts';
 
 const SHOWN_MAX = 100;
@@ -44,7 +46,9 @@ async function listRequests(context: ConsoleContext): Promise<View> {
   const kind = KINDS.find(({ value }) => value === query.get('status'));
   const status = STATUSES.find((value) => value === query.get('status'));
   const route = ROUTES.find((each) => each === query.get('route'));
-  const wanted = { key: text, status: kind?.value ?? status, route };
+  const [from, to] = [wholeText(query, 'from'), wholeText(query, 'to')];
+  const { span, wrong } = readSpan(query, context.now);
+  const wanted = { key: text, status: kind?.value ?? status, route, from, to };
   const isFiltered = Object.values(wanted).some(Boolean);
   const keys = text === '' ? [] : await keysLike(context, text);
   const isPaused = query.get('paused') === '1';
@@ -54,12 +58,12 @@ async function listRequests(context: ConsoleContext): Promise<View> {
     if (text !== '' && !key)
       return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
     const limit = SHOWN_MAX;
-    const requests = context.recent.list({ limit, keyId: key?.id, status, outcome: kind?.outcome, route });
+    const requests = context.recent.list({ limit, keyId: key?.id, status, outcome: kind?.outcome, route, ...span });
     return requestsFound(context, requests, { key, isFiltered });
   };
   const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(wanted, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
 <p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(wanted, false)}">Reload</a> to see newer ones.`}</span></p>
-${filterForm(wanted, query, isFiltered)}
+${filterForm(wanted, { query, isFiltered, wrong })}
 ${await found()}
 <p class="scope">${ownInstance(context)}</p>`;
   return { section: '/requests', title: 'Requests', content };
@@ -84,13 +88,17 @@ function addressFor(filters: ListQuery, isPaused: boolean): string {
   return `/console${addressOf('/requests', { ...filters, paused: isPaused ? '1' : '' })}`;
 }
 
-function filterForm({ key, status }: ListQuery, query: URLSearchParams, isFiltered: boolean): Html {
+function filterForm(
+  { key, status }: ListQuery,
+  { query, isFiltered, wrong }: { query: URLSearchParams; isFiltered: boolean; wrong: string | undefined },
+): Html {
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
   const routes = ROUTES.map((each) => ({ value: each, label: each === UNMATCHED ? 'no such address' : each }));
   const fields = [
     textField('key', 'Key: name, owner, id or prefix', key, { isWide: true }),
     html`<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>`,
     choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] }),
+    ...spanFields(query, wrong),
   ];
   return filters('/requests', fields, { isFiltered });
 }

@@ -1,25 +1,72 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chart, firstStep, rangeIn, stepsOf } from './chart.ts';
+import { chart } from './chart.ts';
+import { endOf, firstStep, rangeIn, stepsOf } from './range.ts';
 
 const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
-const rangeNamed = (name: string) => rangeIn(new URLSearchParams({ range: name }));
+const rangeNamed = (name: string) => rangeIn(new URLSearchParams({ range: name }), NOON);
 
 test('a range ends with the step of now, and each begins where usage is added up', () => {
   const first = (name: string) => new Date(firstStep(rangeNamed(name), NOON) * 1_000).toISOString();
-  assert.deepEqual(['1h', '6h', '24h', '30d', '1y'].map(first), [
+  assert.deepEqual(['1h', '6h', '24h', '7d', '30d', '1y'].map(first), [
     '2026-01-07T11:01:00.000Z',
     '2026-01-07T06:05:00.000Z',
     '2026-01-06T13:00:00.000Z',
+    '2025-12-31T15:00:00.000Z',
     '2025-12-09T00:00:00.000Z',
     '2025-01-06T00:00:00.000Z',
   ]);
-  for (const name of ['1h', '6h', '24h', '30d', '1y']) {
+  for (const name of ['1h', '6h', '24h', '7d', '30d', '1y']) {
     const range = rangeNamed(name);
     assert.equal(stepsOf(range, NOON).length, range.steps);
     assert.ok((stepsOf(range, NOON).at(-1) ?? 0) + range.stepSeconds > NOON);
   }
   assert.equal(rangeNamed('century').name, '1h');
+});
+
+test('a range from one moment to another has whole steps of those that are kept, a hundred at most', () => {
+  const found = (from: string, to: string) => {
+    const range = rangeIn(new URLSearchParams({ from, to, range: '6h' }), NOON);
+    const [first, end] = [firstStep(range, NOON), endOf(range) ?? 0].map((at) => new Date(at * 1_000).toISOString());
+    return [first?.slice(0, 16), end?.slice(0, 16), range.period, range.stepSeconds];
+  };
+  assert.deepEqual(found('2026-01-07 10:00', '2026-01-07 10:30'), [
+    '2026-01-07T10:00',
+    '2026-01-07T10:30',
+    'minute',
+    60,
+  ]);
+  assert.deepEqual(found('2026-01-06 10:02', '2026-01-06 16:00'), [
+    '2026-01-06T10:00',
+    '2026-01-06T16:00',
+    'minute',
+    300,
+  ]);
+  assert.deepEqual(found('2026-01-01 10:00', '2026-01-01 10:30'), [
+    '2026-01-01T10:00',
+    '2026-01-01T11:00',
+    'hour',
+    3_600,
+  ]);
+  assert.deepEqual(found('2025-12-29 00:00', '2026-01-05 00:00'), [
+    '2025-12-29T00:00',
+    '2026-01-05T00:00',
+    'hour',
+    10_800,
+  ]);
+  assert.deepEqual(found('2025-10-01 12:00', '2025-11-01 00:00'), [
+    '2025-10-01T00:00',
+    '2025-11-01T00:00',
+    'day',
+    86_400,
+  ]);
+  assert.deepEqual(found('1970-01-01 00:00', '').slice(2), ['day', 7 * 86_400]);
+  assert.deepEqual(found('', '2026-01-07 11:30'), ['2026-01-06T11:00', '2026-01-07T12:00', 'hour', 3_600]);
+  for (const [from, to] of [
+    ['2026-01-07 11:00', '2026-01-07 11:00'],
+    ['2026-02-30 00:00', ''],
+  ] as const)
+    assert.equal(rangeIn(new URLSearchParams({ from, to, range: '6h' }), NOON).name, '6h');
 });
 
 test('the end of an axis divides into four round parts, whole ones for counts', () => {

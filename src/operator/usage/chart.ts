@@ -1,17 +1,9 @@
-import {
-  stepStart,
-  sumCounts,
-  type UsageCounts,
-  type UsagePeriod,
-  type UsagePoint,
-  weightOf,
-} from '../../catalog/usage.ts';
+import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Exchange } from '../../http/transport/exchange.ts';
-import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, numeric, table, utcDay } from '../frame/element.ts';
-import { choiceLinks } from '../frame/list.ts';
+import { isByDay, minuteText, type Range, stepsOf } from './range.ts';
 
 /** The height of the drawing in its own units; its width is the number of steps. */
 const HEIGHT = 100;
@@ -22,63 +14,6 @@ const MANTISSAS = [1, 2, 2.5, 5, 10] as const;
 const BAR = 0.78;
 /** The limit is drawn only if requests reach this share of it; else the bars would be too small to see. */
 const LIMIT_SHOWN_FROM = 0.2;
-
-/** A time range of the console, in steps that a chart draws and a table lists. */
-export interface Range {
-  /** As in the address. */
-  readonly name: string;
-  readonly words: string;
-  /** The period of the usage that it is read from. */
-  readonly period: UsagePeriod;
-  readonly stepSeconds: number;
-  readonly steps: number;
-  readonly stepWords: string;
-}
-
-export const RANGES: readonly [Range, ...Range[]] = [
-  { name: '1h', words: 'the last hour', period: 'minute', stepSeconds: MINUTE_SECONDS, steps: 60, stepWords: 'minute' },
-  {
-    name: '6h',
-    words: 'the last 6 hours',
-    period: 'minute',
-    stepSeconds: 5 * MINUTE_SECONDS,
-    steps: 72,
-    stepWords: '5 minutes',
-  },
-  { name: '24h', words: 'the last 24 hours', period: 'hour', stepSeconds: HOUR_SECONDS, steps: 24, stepWords: 'hour' },
-  { name: '30d', words: 'the last 30 days', period: 'day', stepSeconds: DAY_SECONDS, steps: 30, stepWords: 'day' },
-  { name: '1y', words: 'the last year', period: 'day', stepSeconds: 7 * DAY_SECONDS, steps: 53, stepWords: 'week' },
-];
-
-/** The ranges by day: those of the usage of one route, which minutes do not know. */
-export const DAY_RANGES = RANGES.filter(isByDay);
-
-/** The range that an address asks for: `range=24h`; the first if it asks for none that there is. */
-export function rangeIn(query: URLSearchParams, ranges: readonly Range[] = RANGES): Range {
-  return ranges.find(({ name }) => name === query.get('range')) ?? ranges[0] ?? RANGES[0];
-}
-
-/** The beginning of the first step of a range that ends now. */
-export function firstStep({ stepSeconds, steps }: Range, now: number): number {
-  return stepStart(now, stepSeconds) - (steps - 1) * stepSeconds;
-}
-
-/** The beginnings of all its steps. */
-export function stepsOf(range: Range, now: number): number[] {
-  const first = firstStep(range, now);
-  return Array.from({ length: range.steps }, (_, index) => first + index * range.stepSeconds);
-}
-
-/** True if its steps are days or longer; those are UTC days, as quotas count them. */
-function isByDay({ stepSeconds }: Range): boolean {
-  return stepSeconds >= DAY_SECONDS;
-}
-
-/** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
-export function rangeLinks(exchange: Exchange, ranges: readonly Range[] = RANGES): Html {
-  const options = ranges.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
-  return choiceLinks(exchange, { name: 'range', label: 'Time range', options });
-}
 
 interface Series {
   readonly name: string;
@@ -102,6 +37,8 @@ export interface ChartOptions {
   readonly write?: (value: number) => string;
   /** A bound of each step, drawn as a line. */
   readonly limit?: number | undefined;
+  /** The address of a step that begins at a moment. */
+  readonly link?: ((at: number) => string) | undefined;
   /** Which instances the numbers cover, and how they were made. */
   readonly scope: string;
 }
@@ -135,21 +72,23 @@ function columns({ series, unit, range, kind }: ChartOptions) {
 
 /** Newest first, without empty steps. */
 function rows(
-  { series, range }: ChartOptions,
+  { series, range, link }: ChartOptions,
   { steps, write }: { steps: number[]; write: (value: number) => string },
 ) {
   const found = steps.flatMap((at, index) => {
     const values = series.map(({ values }) => values[index]);
     if (values.every((value) => value === undefined || value === 0)) return [];
     const cells = values.map((value) => html`<td class="number">${value === undefined ? '' : write(value)}</td>`);
-    return [html`<tr data-at="${at}"><th scope="row">${isByDay(range) ? utcDay(at) : moment(at)}</th>${cells}</tr>\n`];
+    const time = isByDay(range) ? utcDay(at) : moment(at);
+    const head = link ? html`<a class="plain-link" href="${link(at)}">${time}</a>` : time;
+    return [html`<tr data-at="${at}"><th scope="row">${head}</th>${cells}</tr>\n`];
   });
   if (found.length > 0) return found.reverse();
   return [html`<tr><td colspan="${series.length + 1}">No requests in ${range.words}.</td></tr>`];
 }
 
 function drawing(options: ChartOptions, steps: readonly number[]): Html {
-  const { title, kind, unit, range, series, limit } = options;
+  const { title, kind, unit, range, series, limit, link } = options;
   const tops = kind === 'bars' ? stacked(series, steps.length) : series.map(({ values }) => values);
   const max = Math.max(0, ...tops.flat().map((value) => value ?? 0));
   const shownLimit = limit !== undefined && max >= limit * LIMIT_SHOWN_FROM ? limit : undefined;
@@ -160,9 +99,17 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
     const path = kind === 'bars' ? bars(tops[index] ?? [], tops[index - 1], y) : line(tops[index] ?? [], y);
     return html`<path class="${name}" d="${path}"/>`;
   });
-  const parts = isByDay(range) ? 3 : 4;
+  const links = steps.map((at, index) => {
+    if (!link || series.every(({ values }) => !values[index])) return '';
+    // By keyboard the times of the table are links; these would be a hundred stops before it.
+    return html`<a href="${link(at)}" tabindex="-1" aria-label="${minuteText(at)} UTC"><rect class="step" x="${index}" width="1" height="${HEIGHT}"/></a>`;
+  });
+  const span = steps.length * range.stepSeconds;
+  const isLong = !isByDay(range) && span > 2 * DAY_SECONDS;
+  const parts = isLong ? 2 : isByDay(range) ? 3 : 4;
   const marks = Array.from({ length: parts + 1 }, (_, mark) => {
-    const at = (steps[0] ?? 0) + (mark / parts) * steps.length * range.stepSeconds;
+    const at = (steps[0] ?? 0) + (mark / parts) * span;
+    if (isLong) return html`<span>${utc(at).slice(0, 10)}<br>${minuteText(at).slice(-5)}</span>`;
     return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
   });
   const labels = Array.from({ length: LINES + 1 }, (_, index) => {
@@ -171,9 +118,9 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
   });
   return html`<p class="unit">${unit}</p>
 <div class="y" aria-hidden="true">${labels}</div>
-<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}"${kind === 'lines' ? html` data-unit="${unit}"` : ''} preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}</svg>
+<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}"${kind === 'lines' ? html` data-unit="${unit}"` : ''} preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}${links}</svg>
 <div class="x" aria-hidden="true">${marks}</div>
-<p class="zone">${isByDay(range) ? 'days in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
+<p class="zone">${isByDay(range) ? 'days in UTC' : isLong ? 'times in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
 }
 
 /** The upper end of an axis from zero, at least `max` above it, whose quarters are round, and whole for counts. */

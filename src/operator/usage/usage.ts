@@ -25,18 +25,20 @@ import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
-import { addressOf, choiceLinks, csvLink, wholeText } from '../frame/list.ts';
+import { addressOf, choiceLinks, csvLink, type ListQuery, wholeText } from '../frame/list.ts';
+import { type ChartOptions, chart } from './chart.ts';
 import {
-  type ChartOptions,
-  chart,
   DAY_RANGES,
+  endOf,
   firstStep,
   RANGES,
   type Range,
   rangeIn,
   rangeLinks,
+  spanIn,
+  stepLink,
   stepsOf,
-} from './chart.ts';
+} from './range.ts';
 
 /** The names of outcomes in the console of requests, in the order of charts and tables. */
 export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
@@ -72,25 +74,33 @@ export async function usageOf(
 ): Promise<Html> {
   const { storage, exchange, now } = context;
   const ranges = selection.route === undefined ? RANGES : DAY_RANGES;
-  const range = rangeIn(exchange.query, ranges);
+  const range = rangeIn(exchange.query, now, ranges);
   const { period, stepSeconds: step, stepWords } = range;
-  const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since: firstStep(range, now) });
+  const points = await storage.usage.sums({
+    ...selection,
+    group: 'all',
+    period,
+    step,
+    since: firstStep(range, now),
+    until: endOf(range),
+  });
   const limit = stepWords === 'minute' ? limits?.minute : stepWords === 'day' ? limits?.day : undefined;
   const tables: Html[] = [];
   for (const group of groups) tables.push(html`\n${await sumsSection(context, { group, range, ...selection })}`);
-  return html`${rangeLinks(exchange, ranges)}
-${outcomeChart({ range, now, points, limit, scope: KEPT })}
+  return html`${rangeLinks(exchange, now, ranges)}
+${outcomeChart({ range, now, points, limit, scope: KEPT, link: stepLink(exchange, range, selection.keyId ?? selection.owner) })}
 ${sortLinks(exchange)}${tables}`;
 }
 
 /** The answers of the API: requests by outcome, and how long they took. */
-export function apiCharts(points: readonly RoutePoint[], range: Range, now: number): Html {
+export function apiCharts(points: readonly RoutePoint[], range: Range, { exchange, now }: ConsoleContext): Html {
   const scope = `All requests to the API, with and without a key. ${KEPT}`;
-  return html`${outcomeChart({ range, now, points, scope })}
-${durationChart(range, now, points)}`;
+  const link = stepLink(exchange, range);
+  return html`${outcomeChart({ range, now, points, scope, link })}
+${durationChart({ range, now, points, link })}`;
 }
 
-interface OutcomeChart extends Pick<ChartOptions, 'range' | 'now' | 'scope' | 'limit'> {
+interface OutcomeChart extends Pick<ChartOptions, 'range' | 'now' | 'scope' | 'limit' | 'link'> {
   readonly points: readonly UsagePoint[];
 }
 
@@ -107,7 +117,12 @@ function outcomeChart({ points, ...options }: OutcomeChart): Html {
   return chart({ ...options, id: 'requests', title: 'Requests', kind: 'bars', unit, series });
 }
 
-function durationChart(range: Range, now: number, points: readonly RoutePoint[]): Html {
+function durationChart({
+  range,
+  now,
+  points,
+  link,
+}: Pick<ChartOptions, 'range' | 'now' | 'link'> & { points: readonly RoutePoint[] }): Html {
   const byStep = Map.groupBy(points, ({ at }) => at);
   const inAll = sumDurations(points.map(({ durations }) => durations));
   const series = [
@@ -130,6 +145,7 @@ function durationChart(range: Range, now: number, points: readonly RoutePoint[])
     range,
     now,
     series,
+    link,
     write: writeMilliseconds,
     scope: 'From the head of a request to its response, estimated from 14 classes. Of all instances and all outcomes.',
   });
@@ -178,7 +194,13 @@ async function sumsSection(
   // Minutes know no routes.
   const period = group === 'route' && range.period === 'minute' ? 'hour' : range.period;
   const sort = sortIn(exchange.query);
-  const sums = await storage.usage.sums({ period, since: firstStep(range, now), group, ...selection });
+  const sums = await storage.usage.sums({
+    period,
+    since: firstStep(range, now),
+    until: endOf(range),
+    group,
+    ...selection,
+  });
   const most = mostOf(sums, sort).slice(0, SHOWN_MAX);
   return html`<section id="${group}s" data-live aria-labelledby="${group}s-heading">
 <h2 id="${group}s-heading">${heading(group, sort)} <small>in ${range.words}${period === range.period ? '' : ', whole hours'}</small></h2>
@@ -269,6 +291,11 @@ export function keyLink(id: string, names: ReadonlyMap<string, string>): Html {
   return html`<a href="/console/keys/${id}">${foreign(names.get(id) ?? id)}</a>`;
 }
 
+/** The time that an address selects, for that of its export. */
+export function timeIn({ query }: Exchange): ListQuery {
+  return { from: query.get('from') ?? '', to: query.get('to') ?? '' };
+}
+
 /** The page of an owner: what all keys of a customer used. */
 export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', exportMonths)];
 
@@ -278,17 +305,17 @@ async function showOwner(context: ConsoleContext): Promise<View> {
   const keys = await storage.keys.count({ text: '', owner, now });
   if (keys === 0) throw nothingHere('owner');
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
-<div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner }, 'CSV by month')}</div>
+<div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner, ...timeIn(exchange) }, 'CSV by month')}</div>
 <p><a href="/console${addressOf('/keys', { owner })}">${counted(keys, 'key')} of this owner</a></p>
 ${await usageOf(context, ['key', 'route'], { owner })}`;
   return { section: '/keys', title: owner, content };
 }
 
-/** The usage of each key of an owner in each month, as far as usage is kept. */
+/** The usage of each key of an owner in each month, from `from` to `to` as far as usage is kept. */
 async function exportMonths(context: ConsoleContext): Promise<Answer> {
   const { exchange, now } = context;
   await context.flushUsage();
-  const steps = usageSteps('month', { since: 0, until: now + 1, now });
+  const steps = usageSteps('month', { since: 0, until: now + 1, ...spanIn(exchange.query, now), now });
   const rows = await allUsageRows(context, { group: 'key', owner: wholeText(exchange.query, 'owner'), steps });
   return download('usage.csv', usageCsv(rows, 'key', true));
 }

@@ -54,6 +54,7 @@
   function timeOf(at, seconds) {
     const day = `${new Date(at * 1000).toISOString().slice(0, 10)} UTC`;
     if (seconds >= DAY_SECONDS) return seconds > DAY_SECONDS ? `Week from ${day}` : day;
-    return [at, at + seconds].map((each) => localMinute(new Date(each * 1000)).slice(-5)).join(' – ');
+    const [start, end] = [at, at + seconds].map((each) => localMinute(new Date(each * 1000)));
+    return `${start} – ${end.slice(-5)}`;
   }
 }
