@@ -17,6 +17,7 @@ import { type OpenedService, openService, ServiceNotStarted } from '../service.t
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
+import { notifySystemd } from '../systemd/notify.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
@@ -108,6 +109,9 @@ async function serve(
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);
+    using _systemd = notifySystemd(invocation.env, (error) =>
+      invocation.tell(`pet-catalog: systemd waits for word of the service, and gets none: ${error.message}`),
+    );
     const stopped = stop.aborted ? undefined : once(stop, 'abort').then(() => undefined);
     failed = await Promise.race([stopped, opened.failed]);
   }

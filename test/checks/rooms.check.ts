@@ -15,6 +15,7 @@ const referee = globSync('referee/**/*.ts', { cwd: ROOT }).filter((file) => !fil
 
 /** What each room may import: prefixes of files below src, or packages. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  systemd: ['node:child_process'],
   stdx: ['stdx/', 'node:fs', 'node:path', 'node:timers/promises'],
   catalog: [
     'catalog/',

@@ -58,7 +58,7 @@ test('what the proxies say themselves has codes, statuses and bounds of the serv
   const errors = [SITE, CADDY].flatMap((file) =>
     [...text(file).matchAll(own)].map(([, single, quoted]) => JSON.parse(single ?? quoted ?? '')),
   );
-  assert.equal(errors.length, 12);
+  assert.equal(errors.length, 13);
   const bounds = { payload_too_large: `${BODY_BYTES_MAX} bytes`, uri_too_long: `${URL_CHARACTERS_MAX} characters` };
   for (const { code, status, message } of errors) {
     if (code in STATUS_OF) assert.equal(status, STATUS_OF[code as keyof typeof STATUS_OF], code);

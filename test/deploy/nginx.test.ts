@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'node:https';
 import { after, before, suite, test } from 'node:test';
@@ -150,11 +149,6 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     assert.equal(gone.headers['retry-after'], '1');
     service = await testService();
   });
-});
-
-test('a POST or PATCH that may have been executed is not asked of the next instance', () => {
-  const site = readFileSync(new URL('../../deploy/nginx/pet-catalog.conf', import.meta.url), 'utf8');
-  assert.deepEqual(site.match(/^ *proxy_next_upstream .*$/gm), ['        proxy_next_upstream error timeout;']);
 });
 
 function assertOwnError({ status, headers, body }: Answer, wanted: number, code: string): void {

@@ -20,10 +20,10 @@ export interface TestNginx extends AsyncDisposable {
 }
 
 /**
- * The nginx of `deploy/nginx` on a free port of the loopback, in front of a service. The files are as they are
- * delivered, but for their paths, the ports and the second listener.
+ * The nginx of `deploy/nginx` on a free port of the loopback, in front of a service, or of several. The files are as
+ * they are delivered, but for their paths, the ports and the second listener.
  */
-export async function startNginx(servicePort: string): Promise<TestNginx> {
+export async function startNginx(...servicePorts: readonly string[]): Promise<TestNginx> {
   const folder = temporaryFolder();
   const port = await freePort();
   mkdirSync(join(folder.path, 'tls'));
@@ -35,7 +35,7 @@ export async function startNginx(servicePort: string): Promise<TestNginx> {
     ['/etc/pet-catalog/tls', join(folder.path, 'tls')],
     ['/var/log/nginx', folder.path],
   ]);
-  const upstream = replaced(delivered('upstream.conf'), [['127.0.0.1:8080', `127.0.0.1:${servicePort}`]]);
+  const upstream = upstreamOf(servicePorts, delivered(`upstream${servicePorts.length > 1 ? '.scaled' : ''}.conf`));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(folder.path, kind)};`,
   );
@@ -75,6 +75,14 @@ export async function startNginx(servicePort: string): Promise<TestNginx> {
       folder[Symbol.dispose]();
     },
   };
+}
+
+/** The upstream with a server for each port, as its first one is. */
+function upstreamOf(ports: readonly string[], text: string): string {
+  const [, options = ''] = /^ *server \S+:8080(.*)$/m.exec(text) ?? [];
+  assert.match(options, /max_fails=/);
+  const servers = ports.map((port) => `server 127.0.0.1:${port}${options}`).join('\n');
+  return text.replaceAll(/^ *server .*\n/gm, '').replace(/^}/m, `${servers}\n}`);
 }
 
 function replaced(text: string, changes: readonly (readonly [string, string])[]): string {

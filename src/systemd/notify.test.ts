@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { untilTrue } from '../../test/kit/clock.ts';
+import { missingPrograms } from '../../test/kit/deploy/programs.ts';
+import { serveProcess } from '../../test/kit/process.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+
+const skip = missingPrograms('systemd-notify', 'python3');
+
+/** Prints each datagram on a line. As systemd does, it closes what comes with a barrier. */
+const MANAGER = `
+import socket, sys
+at = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+at.bind(sys.argv[1])
+while True: print(at.recv(4096).decode(), flush=True)
+`;
+
+test('systemd is told when the service is ready, that it runs, and that it stops', { skip }, async () => {
+  using folder = temporaryFolder();
+  const NOTIFY_SOCKET = join(folder.path, 'notify');
+  const manager = spawn('python3', ['-c', MANAGER, NOTIFY_SOCKET], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let told = '';
+  manager.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  try {
+    await untilTrue(() => existsSync(NOTIFY_SOCKET), 'the socket');
+    const env = { NOTIFY_SOCKET, WATCHDOG_USEC: '300000' };
+    await using service = await serveProcess([], { cwd: folder.path, env });
+    await untilTrue(() => /^READY=1$/m.test(told) && (told.match(/WATCHDOG=1/g)?.length ?? 0) >= 2, 'two beats');
+    assert.equal(await service.end('SIGTERM'), 0);
+    await untilTrue(() => told.includes('STOPPING=1'), 'the end');
+    assert.equal(service.output.stderr.match(/systemd/), null);
+  } finally {
+    const ended = once(manager, 'exit');
+    manager.kill('SIGTERM');
+    await ended;
+  }
+});
+
+test('a service that cannot tell systemd says so once, and serves', { skip }, async () => {
+  using folder = temporaryFolder();
+  const env = { NOTIFY_SOCKET: join(folder.path, 'none'), WATCHDOG_USEC: '30000' };
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  await untilTrue(() => service.output.stderr.includes('systemd'), 'the line');
+  assert.equal((await fetch(service.url)).status, 401);
+  assert.equal(service.output.stderr.split('systemd waits').length, 2);
+});
