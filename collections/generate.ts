@@ -1,21 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
 import { STORY } from './story.ts';
 
 /**
- * Writes the Postman collection beside this file, out of the story and the contract. `npm run collections` runs it; a
+ * Writes the Postman collection and the Arazzo description beside this file, out of the story and the contract. `npm run collections` runs it; a
  * test compares.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const POSTMAN_FILE = 'pet-catalog.postman_collection.json';
+const ARAZZO_FILE = 'pet-catalog.arazzo.yaml';
 const BASE_URL = 'http://127.0.0.1:8080/v1';
 const POSTMAN_SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
 /** The parts of the contract that are read. */
 export interface Contract {
-  readonly info: { readonly title: string; readonly description: string };
+  readonly info: { readonly title: string; readonly description: string; readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -40,6 +42,7 @@ interface JsonContent {
 
 /** One request, as every client has it. */
 interface Request {
+  readonly operation: string;
   readonly name: string;
   readonly title: string;
   readonly folder: string;
@@ -74,6 +77,11 @@ export function postmanFile(contract: Contract): string {
   return `${JSON.stringify(postman(contract, requestsOf(contract)), null, 2)}\n`;
 }
 
+/** The Arazzo description (version 1.0.1) as text. */
+export function arazzoFile(contract: Contract): string {
+  return stringify(arazzo(contract, requestsOf(contract)), { lineWidth: 0 });
+}
+
 function requestsOf({ paths }: Contract): Request[] {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
@@ -83,6 +91,7 @@ function requestsOf({ paths }: Contract): Request[] {
     if (!operation) throw new Error(`the contract has no operation ${step.operation}`);
     const { path, method, summary, deprecated = false, parameters = [], tags, requestBody } = operation;
     return {
+      operation: step.operation,
       name: step.name ?? step.operation,
       title: step.title ?? (deprecated ? `${summary} (deprecated)` : summary),
       folder: tags[0] ?? 'other',
@@ -183,7 +192,85 @@ function postmanTests({ status, expected, kept }: Request): string[] {
   ];
 }
 
+function arazzo({ info }: Contract, requests: readonly Request[]) {
+  const setBy = new Map(requests.flatMap(({ name, kept }) => kept.map(([variable]) => [variable, name] as const)));
+  const outputOf = (variable: string) => `$steps.${setBy.get(variable)}.outputs.${variable}`;
+  return {
+    arazzo: '1.0.1',
+    info: {
+      title: info.title,
+      summary: 'A category, a pet, an order, and what is left of the limits',
+      version: info.version,
+    },
+    sourceDescriptions: [{ name: 'catalog', url: '../openapi.json', type: 'openapi' }],
+    workflows: [
+      {
+        workflowId: 'shop',
+        inputs: { type: 'object', required: ['key'], properties: { key: { type: 'string', format: 'password' } } },
+        steps: requests.map((request) => arazzoStep(request, outputOf)),
+      },
+    ],
+  };
+}
+
+function arazzoStep(request: Request, outputOf: (variable: string) => string) {
+  const { operation, name, title, inPath, inQuery, idempotencyKey, status, expected, kept, body } = request;
+  const filled = (text: string) => text.replace(/\{\{(\w+)\}\}/g, (_, variable) => `{${outputOf(variable)}}`);
+  const argumentOf = (value: unknown) => {
+    const variable = variableOf(value);
+    return variable ? outputOf(variable) : value;
+  };
+  const sent = [
+    { name: 'Authorization', in: 'header', value: 'Bearer {$inputs.key}' },
+    ...inPath.map((parameter) => ({ name: parameter.name, in: 'path', value: outputOf(parameter.name) })),
+    ...inQuery.flatMap((parameter) =>
+      parameter.value === undefined ? [] : [{ name: parameter.name, in: 'query', value: argumentOf(parameter.value) }],
+    ),
+    // Arazzo has no random values: a step whose key would be one goes without.
+    ...(idempotencyKey?.startsWith('{{$') === false
+      ? [{ name: 'Idempotency-Key', in: 'header', value: filled(idempotencyKey) }]
+      : []),
+  ];
+  return {
+    stepId: name,
+    description: title,
+    operationId: operation,
+    parameters: sent,
+    ...(body && {
+      requestBody: {
+        contentType: 'application/json',
+        payload: JSON.parse(quoted(body), (_, each) => argumentOf(each)),
+      },
+    }),
+    successCriteria: [
+      { condition: `$statusCode == ${status}` },
+      ...expected.map((each) => criterionOf(each, outputOf)),
+    ],
+    ...(kept.length > 0 && {
+      outputs: Object.fromEntries(kept.map(([variable, path]) => [variable, `$response.body#${pointerOf(path)}`])),
+    }),
+  };
+}
+
+/** Arazzo compares no lengths; every list of the story has one item. */
+function criterionOf({ path, value, variable }: Expected, outputOf: (variable: string) => string) {
+  if (path === 'length') return { context: '$response.body', type: 'jsonpath', condition: '$[0]' };
+  const literal = typeof value === 'string' ? `'${value}'` : value;
+  return { condition: `$response.body#${pointerOf(path)} == ${variable ? outputOf(variable) : literal}` };
+}
+
+/** Undoes what `bodyOf` did for Postman. */
+function quoted(body: string): string {
+  return body.replace(/\{\{\w+\}\}/g, '"$&"');
+}
+
+/** A path of the body as a JSON pointer: `id` is `/id`, `[0].id` is `/0/id`. */
+function pointerOf(path: string): string {
+  return `/${path.replace(/^\[(\d+)\]\./, '$1/')}`;
+}
+
 if (import.meta.main) {
   const contract: Contract = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
   writeFileSync(join(ROOT, 'collections', POSTMAN_FILE), postmanFile(contract));
+  writeFileSync(join(ROOT, 'collections', ARAZZO_FILE), arazzoFile(contract));
 }

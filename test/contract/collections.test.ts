@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Contract, postmanFile } from '../../collections/generate.ts';
+import { arazzoFile, type Contract, postmanFile } from '../../collections/generate.ts';
 import { STORY } from '../../collections/story.ts';
 import { execute } from '../kit/client/package.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
@@ -16,7 +16,8 @@ const contract: Contract = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), '
 const made = postmanFile(contract);
 const story = STORY.map(({ operation, name = operation }) => name);
 
-test('the collection matches the story and the contract; `npm run collections` rewrites it', () => {
+test('the collections match the story and the contract; `npm run collections` rewrites them', () => {
+  assert.equal(readFileSync(join(FOLDER, 'pet-catalog.arazzo.yaml'), 'utf8'), arazzoFile(contract));
   assert.equal(readFileSync(join(FOLDER, 'pet-catalog.postman_collection.json'), 'utf8'), made);
 });
 
@@ -74,6 +75,21 @@ test('newman runs the story by the line of the README, twice', async (t) => {
     const options = { cwd: FOLDER, folder: folder.path, env: { PET_CATALOG_KEY: secret } };
     const printed = await execute('sh', ['-c', line], options);
     for (const name of story) assert.ok(printed.includes(name), printed);
+    assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, times);
+  }
+});
+
+test('Redocly runs the story of the Arazzo file by the line of the README, twice', async () => {
+  const [, command = ''] = /^- Arazzo .*: `npx --yes @redocly\/cli@2 (respect .*)`$/m.exec(readme) ?? [];
+  assert.ok(command);
+  using folder = temporaryFolder();
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'business' });
+  const line = `'${join(ROOT, 'node_modules/.bin/redocly')}' ${command} --server catalog=${service.url}`;
+  for (const times of [1, 2]) {
+    const env = { PET_CATALOG_KEY: secret, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const printed = await execute('sh', ['-c', line], { cwd: FOLDER, folder: folder.path, env });
+    assert.ok(printed.includes(`Steps: ${STORY.length} passed, ${STORY.length} total`), printed);
     assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, times);
   }
 });
