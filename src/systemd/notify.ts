@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 const BEATS = 3;
 
 /**
- * Tells systemd that the service is ready, then, if the unit has `WatchdogSec`, that it still runs; disposed of, that it
- * stops. Does nothing where `NOTIFY_SOCKET` is not set. `onFailure` is called once if systemd cannot be told.
+ * Tells systemd that the service is ready, then, if the unit has `WatchdogSec`, that it still runs, and, disposed of,
+ * that it stops. Does nothing where `NOTIFY_SOCKET` is not set. `onFailure` is called once if systemd cannot be told.
  */
 export function notifySystemd(env: NodeJS.ProcessEnv, onFailure: (error: Error) => void): Disposable {
   const { NOTIFY_SOCKET, WATCHDOG_USEC } = env;
