@@ -89,16 +89,18 @@ function exchange({ header, all, method = 'POST', path = '/pets', body = '{}' }:
   const name = 'idempotency-key';
   const headers = header === undefined ? {} : { [name]: header };
   const headersDistinct = header === undefined ? {} : { [name]: all ?? [header] };
-  return { request: { method, headers, headersDistinct }, path, bodyBytes: Buffer.from(body) } as unknown as Exchange;
+  const request = { method, headers, headersDistinct };
+  return { request, requestId: 'r-1', path, bodyBytes: Buffer.from(body) } as unknown as Exchange;
 }
 
 const fingerprintOf = (sent: Sent) => onceIdOf(exchange({ header: 'k', ...sent }), KEY).idempotency?.fingerprint;
 
-test('a change comes from its key, with the Idempotency-Key if there is one', () => {
-  assert.deepEqual(onceIdOf(exchange({}), KEY), { keyId: KEY });
+test('a change comes from its key and its request, with the Idempotency-Key if there is one', () => {
+  assert.deepEqual(onceIdOf(exchange({}), KEY), { keyId: KEY, requestId: 'r-1' });
   const fingerprint = createHash('sha256').update('POST /pets\n{}').digest('base64url');
   assert.deepEqual(onceIdOf(exchange({ header: 'mine' }), KEY), {
     keyId: KEY,
+    requestId: 'r-1',
     idempotency: { key: 'mine', fingerprint },
   });
 });
