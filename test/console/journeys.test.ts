@@ -268,7 +268,7 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
   await page.hover('#requests svg', { position: await endOf(page, '#requests svg') });
   await page.waitForSelector('.tip span');
   const told = await page.locator('.tip span').allTextContents();
-  assert.equal(await page.textContent('.tip strong'), '11:59 – 12:00');
+  assert.equal(await page.textContent('.tip strong'), '2026-01-01 11:59 – 12:00');
   const [cells = ''] = await page.locator('#requests-rows tr').first().locator('td').allTextContents();
   assert.deepEqual(told, [`Served ${cells}`, 'Client errors 0', 'Refused 0', 'Server errors 0']);
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?range=30d`);
