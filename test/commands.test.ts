@@ -434,7 +434,7 @@ test('keys list shows each key with its state: active, banned, expired or revoke
       ({ name }: { name: string }) => name,
     );
   assert.deepEqual(await found('--state', 'banned'), ['loud']);
-  assert.deepEqual(await found('--q', 'LO', '--limit', '1'), ['loud']);
+  assert.deepEqual(await found('--q', 'LOUD', '--limit', '1'), ['loud']);
   assert.deepEqual(await found('--sort', 'oldest', '--expires-before', '30d'), ['lasting', 'over', 'gone']);
   assert.deepEqual(await found('--unused', '30d', '--plan', 'free', '--near', '80'), []);
 });
