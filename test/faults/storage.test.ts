@@ -118,6 +118,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   rmSync(filler);
   assert.equal((await create('last')).status, 201);
   await untilEqual(() => operator('/readyz'), '{"status":"ready","database":"ok"}');
+  await untilTrue(() => service.output.stderr.includes('storage_recovered'));
   const problems = service.output.stderr.split('\n').filter((line) => /"level":[45]0/.test(line));
   assert.deepEqual(
     problems.map((line) => JSON.parse(line).event),

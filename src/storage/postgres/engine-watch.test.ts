@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { untilEqual } from '../../../test/kit/clock.ts';
+import { manualClock, untilEqual } from '../../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
-import { openEngine } from '../open.ts';
+import { insert, issue } from '../../../test/kit/storage/bench.ts';
+import { openEngine, openStorage } from '../open.ts';
 
 const options = { skip: noPostgres };
 const FEEDS = `from pg_stat_activity where datname = current_database() and application_name = 'pet-catalog feed'`;
@@ -23,6 +24,7 @@ async function watched(t: TestContext) {
     seen,
     stop,
     run,
+    url: database.url,
     announce: () => engine.db.transaction(async (trx) => engine.announce?.(trx)),
     notify: () => run(`notify pet_catalog, 'other'`),
     feeds: async () => (await run(`select pid ${FEEDS}`)).length,
@@ -57,6 +59,20 @@ test(
     await untilEqual(feed.feeds, 0);
   },
 );
+
+test('a change and a create of another process are notified: the interval does not pass', options, async (t) => {
+  await using feed = await watched(t);
+  await untilEqual(() => feed.seen.looks, 1);
+  await using other = await openStorage(
+    { engine: 'postgres', url: feed.url },
+    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
+  );
+  await issue(other);
+  await untilEqual(() => feed.seen.looks, 2);
+  await insert(other, { name: 'Dog' });
+  await untilEqual(() => feed.seen.looks, 3);
+  await feed.stop();
+});
 
 test('a connection that was lost is replaced, and what it missed is looked for', options, async (t) => {
   await using feed = await watched(t);
