@@ -274,8 +274,8 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?range=30d`);
   assert.equal(await page.textContent('#requests-legend .limit'), 'limit 1,000');
   for (const [path, step, said] of [
-    ['', 59.5 / 60, ['12:00 – 12:01', 'p50 –', 'p99 –']],
-    ['', 58.5 / 60, ['11:59 – 12:00', 'p50 0.32 ms', 'p99 4.8 ms']],
+    ['', 59.5 / 60, ['2026-01-01 12:00 – 12:01', 'p50 –', 'p99 –']],
+    ['', 58.5 / 60, ['2026-01-01 11:59 – 12:00', 'p50 0.32 ms', 'p99 4.8 ms']],
     ['?range=30d', 29.5 / 30, ['2026-01-01 UTC', 'p50 0.32 ms', 'p99 4.8 ms']],
     ['?range=1y', 52.5 / 53, ['Week from 2025-12-29 UTC', 'p50 0.32 ms', 'p99 4.8 ms']],
   ] as const) {
