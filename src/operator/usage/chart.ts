@@ -118,7 +118,7 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
   });
   return html`<p class="unit">${unit}</p>
 <div class="y" aria-hidden="true">${labels}</div>
-<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}"${kind === 'lines' ? html` data-unit="${unit}"` : ''} preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}${links}</svg>
+<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}"${kind === 'lines' ? html` data-unit="${unit}"` : ''} preserveAspectRatio="none" role="${link ? 'group' : 'img'}" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}${links}</svg>
 <div class="x" aria-hidden="true">${marks}</div>
 <p class="zone">${isByDay(range) ? 'days in UTC' : isLong ? 'times in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
 }
