@@ -56,7 +56,7 @@ export class Authenticator {
   /** The hashes of the cached secrets by the id of their key; it stays as long as one of them is cached. */
   #hashes = new BoundedMap<readonly string[]>(FOUND_KEYS_MAX, (id) => !this.#isCached(id));
   /** Look-ups in flight, by hash: concurrent requests with the same key are coalesced into one query. */
-  #finding = new Map<string, Promise<FoundKey | undefined>>();
+  readonly #finding = new Map<string, Promise<FoundKey | undefined>>();
   /** For each look-up in flight the keys that changed since it began; undefined: any may have changed. */
   readonly #changed = new Set<{ ids: Set<string> | undefined }>();
 
@@ -90,10 +90,9 @@ export class Authenticator {
 
   /**
    * Drops keys from the cache after they changed, all of them if they are not named: the next request reads them anew.
-   * What a look-up in flight finds of them is neither cached nor shared.
+   * A look-up in flight that finds one of them, or nothing, is made again.
    */
   forget(keyIds?: readonly string[]): void {
-    this.#finding = new Map();
     for (const changed of this.#changed) {
       if (!keyIds) changed.ids = undefined;
       for (const id of keyIds ?? []) changed.ids?.add(id);
@@ -113,23 +112,21 @@ export class Authenticator {
   }
 
   #findOnce(hash: string): Promise<FoundKey | undefined> {
-    const finding = this.#finding;
-    const inFlight = finding.get(hash);
+    const inFlight = this.#finding.get(hash);
     if (inFlight) return inFlight;
-    const found = this.#find(hash).finally(() => finding.delete(hash));
-    finding.set(hash, found);
+    const found = this.#find(hash).finally(() => this.#finding.delete(hash));
+    this.#finding.set(hash, found);
     return found;
   }
 
   async #find(hash: string): Promise<FoundKey | undefined> {
-    const changed: { ids: Set<string> | undefined } = { ids: new Set() };
-    this.#changed.add(changed);
-    try {
-      const found = await this.#storage.keys.findBySecret(hash);
-      if (found && changed.ids && !changed.ids.has(found.key.id)) this.#cache(hash, found);
-      return found;
-    } finally {
-      this.#changed.delete(changed);
+    for (;;) {
+      const changed: { ids: Set<string> | undefined } = { ids: new Set() };
+      this.#changed.add(changed);
+      const found = await this.#storage.keys.findBySecret(hash).finally(() => this.#changed.delete(changed));
+      const isCurrent = found ? changed.ids?.has(found.key.id) === false : changed.ids?.size === 0;
+      if (found && isCurrent) this.#cache(hash, found);
+      if (isCurrent) return found;
     }
   }
 
