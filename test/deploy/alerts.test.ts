@@ -12,6 +12,8 @@ import { temporaryFolder } from '../kit/service.ts';
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
 const noPromtool = missingPrograms('promtool');
 const STEP_SECONDS = 30;
+/** The step of tests that last for days. */
+const LONG_STEP_SECONDS = 150;
 const BEGINS_SECONDS = 10 * 60;
 const ENDS_SECONDS = 40 * 60;
 const LAST_SECONDS = 50 * 60;
@@ -51,19 +53,6 @@ const TROUBLE: Record<string, Record<string, Series>> = {
     [`up{${OTHER}}`]: gauge(0, 0),
     'up{job="shop",instance="exporter:1"}': gauge(0, 0),
     [`pet_catalog_build_info{${AT}}`]: gauge(1, undefined),
-  },
-  PetCatalogErrors: {
-    [requests(`${PUBLIC},status="200"`)]: counter(10, 10),
-    [requests(`${PUBLIC},status="511"`)]: counter(0.1, 0.102),
-    [requests(`${OPERATOR},status="500"`)]: counter(10, 10),
-  },
-  PetCatalogSlow: {
-    [durations('0.5', PUBLIC)]: counter(9.91, 9.89),
-    [durations('1', PUBLIC)]: counter(10, 10),
-    [durations('+Inf', PUBLIC)]: counter(10, 10),
-    [durations('0.5', OPERATOR)]: counter(0, 0),
-    [durations('1', OPERATOR)]: counter(10, 10),
-    [durations('+Inf', OPERATOR)]: counter(10, 10),
   },
   PetCatalogStorageFailing: { [`pet_catalog_storage_failing{${AT},work="write"}`]: gauge(0, 1) },
   PetCatalogWritesWaiting: { [`pet_catalog_waiting_writes{${AT}}`]: gauge(5_000, 5_001) },
@@ -110,37 +99,69 @@ const TROUBLE: Record<string, Record<string, Series>> = {
 /** Alerts whose trouble lasts longer, by the seconds from its end until they end. */
 const ENDS_LATE: Record<string, number> = { PetCatalogRestarting: 300 };
 
-interface Rule {
+/** The share of requests that may fail over 30 days, and that may take longer than 250 ms. */
+const MAY_FAIL = 0.001;
+const MAY_BE_SLOW = 0.01;
+/** How many times faster than that, over which long and short window in minutes. */
+const WINDOWS = [
+  { times: 14.4, long: 60, short: 5, suffix: '' },
+  { times: 6, long: 6 * 60, short: 30, suffix: '' },
+  { times: 3, long: 24 * 60, short: 2 * 60, suffix: 'Lasting' },
+  { times: 1, long: 3 * 24 * 60, short: 6 * 60, suffix: 'Lasting' },
+] as const;
+
+type Count = (at: number) => number;
+
+/** The counters of requests of which some failed, and some were slow: as many times more as may be. */
+function troubled(
+  all: Count,
+  failed: Count,
+  slow: Count = (at) => (failed(at) * MAY_BE_SLOW) / MAY_FAIL,
+): Record<string, Series> {
+  return {
+    [requests(`${PUBLIC},status="200"`)]: (at) => all(at) - failed(at),
+    [requests(`${PUBLIC},status="503"`)]: failed,
+    [durations('0.25', PUBLIC)]: (at) => all(at) - slow(at),
+    [durations('0.5', PUBLIC)]: all,
+    [requests(`${OPERATOR},status="500"`)]: (at) => at,
+    [durations('0.25', OPERATOR)]: () => 0,
+  };
+}
+
+interface Alert {
   readonly alert: string;
   readonly for?: string;
 }
-const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
+const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: (Alert | { record: string })[] }[] };
+const alerts = groups.flatMap(({ rules }) => rules.filter((rule) => 'alert' in rule));
 
 /** Runs promtool over unit tests of the rules; returns what it complains of. */
-function complaints(...units: readonly object[]): string {
+function complaints(...units: readonly { interval: string }[]): string {
   using folder = temporaryFolder();
   const file = join(folder.path, 'test.json');
   // A copy: promtool takes the name for a pattern, and the checkout's folder may have brackets in its own.
   const copy = join(folder.path, 'alerts.yaml');
   copyFileSync(RULES, copy);
-  const whole = { rule_files: [copy], evaluation_interval: `${STEP_SECONDS}s`, tests: units };
+  const whole = { rule_files: [copy], evaluation_interval: units[0]?.interval, tests: units };
   writeFileSync(file, JSON.stringify(whole));
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
   return status === 0 ? '' : stdout + stderr;
 }
 
-function samples(series: Series): string {
-  const values = Array.from({ length: LAST_SECONDS / STEP_SECONDS + 1 }, (_, step) => series(step * STEP_SECONDS));
-  return values.map((value, step) => value ?? (values[step - 1] === undefined ? '_' : 'stale')).join(' ');
+function samples(series: Series, last: number, step: number): string {
+  const values = Array.from({ length: Math.ceil(last / step) + 1 }, (_, index) => series(index * step));
+  return values.map((value, index) => value ?? (values[index - 1] === undefined ? '_' : 'stale')).join(' ');
 }
 
-function unitOf(alert: string, series: Record<string, Series>, firing: readonly [at: number, count: number][]) {
+type Firing = readonly [at: number, count: number];
+
+function unitOf(alert: string, series: Record<string, Series>, firing: readonly Firing[], step = STEP_SECONDS) {
+  const last = Math.max(...firing.map(([at]) => at));
   return {
-    interval: `${STEP_SECONDS}s`,
-    input_series: Object.entries(series).map(([name, each]) => ({ series: name, values: samples(each) })),
+    interval: `${step}s`,
+    input_series: Object.entries(series).map(([name, each]) => ({ series: name, values: samples(each, last, step) })),
     promql_expr_test: firing.map(([at, count]) => ({
-      expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+      expr: `count(ALERTS{alertname=~"${alert}",alertstate="firing"})`,
       eval_time: `${at}s`,
       exp_samples: count === 0 ? [] : [{ labels: '{}', value: count }],
     })),
@@ -148,10 +169,12 @@ function unitOf(alert: string, series: Record<string, Series>, firing: readonly 
 }
 
 suite('the alerts', { skip: noPromtool }, () => {
-  const moments = rules.map(({ alert, for: pending = '0s' }) => {
+  const burning = WINDOWS.flatMap(({ suffix }) => [`PetCatalogErrors${suffix}`, `PetCatalogSlow${suffix}`]);
+  const moments = alerts.flatMap(({ alert, for: pending = '0s' }) => {
+    if (burning.includes(alert)) return [];
     const series = TROUBLE[alert] ?? assert.fail(`the trouble of ${alert} is missing here`);
     const begins = BEGINS_SECONDS + (parseDuration(pending) ?? 0) + LATE_SECONDS + (alert.endsWith('Old') ? 300 : 0);
-    return { alert, series, begins, ends: ENDS_SECONDS + (ENDS_LATE[alert] ?? LATE_SECONDS) };
+    return [{ alert, series, begins, ends: ENDS_SECONDS + (ENDS_LATE[alert] ?? LATE_SECONDS) }];
   });
 
   test('each fires while its trouble lasts, and ends with it', () => {
@@ -167,6 +190,52 @@ suite('the alerts', { skip: noPromtool }, () => {
     assert.equal(complaints(...units), '');
     const [{ alert, series, begins }] = moments as [(typeof moments)[0]];
     assert.match(complaints(unitOf(alert, series, [[begins, 0]])), new RegExp(alert), 'the check can fail');
+  });
+
+  test('a burn rate fires when its long window is above it, and ends with its short one', () => {
+    // Much more traffic before, so that no longer window is above its own rate.
+    const units = WINDOWS.map(({ times, long, short, suffix }) => {
+      const begins = long * 6;
+      const ends = begins + (long + 15) * 60;
+      const all = (at: number) => 100 * Math.min(at, begins) + Math.max(at - begins, 0);
+      const failed = (at: number) => 1.9 * times * MAY_FAIL * Math.min(Math.max(at - begins, 0), ends - begins);
+      const firing: Firing[] = [
+        [begins + long * 60 * 0.9, 0],
+        [begins + (long + 10) * 60, 2],
+        [ends, 2],
+        [ends + (short + 9) * 60, 0],
+      ];
+      return unitOf(`PetCatalog(Errors|Slow)${suffix}`, troubled(all, failed), firing, LONG_STEP_SECONDS);
+    });
+    assert.equal(complaints(...units), '');
+  });
+
+  test('a total failure pages within five minutes', () => {
+    const hour = 60 * 60;
+    const outage = {
+      [requests(`${PUBLIC},status="200"`)]: (at: number) => 10 * Math.min(at, hour),
+      [requests(`${PUBLIC},status="503"`)]: (at: number) => 10 * Math.max(at - hour, 0),
+    };
+    const firing: Firing[] = [
+      [hour, 0],
+      [hour + 300, 1],
+    ];
+    assert.equal(complaints(unitOf('PetCatalogErrors', outage, firing)), '');
+  });
+
+  test('no alert for what may fail, for one error of a quiet service, or for a service without requests', () => {
+    const allowed = (at: number) => 0.9 * MAY_FAIL * 10 * at;
+    const whenQuiet = (at: number) => (at < 2 * 60 * 60 ? 0 : 1);
+    const never = Array.from({ length: 16 }, (_, index): Firing => [index * 15 * 60, 0]);
+    const units = [
+      troubled((at) => 10 * at, allowed),
+      troubled((at) => Math.floor(at / 600), whenQuiet, whenQuiet),
+      troubled(
+        () => 7,
+        () => 0,
+      ),
+    ].map((series) => unitOf(burning.join('|'), series, never, LONG_STEP_SECONDS));
+    assert.equal(complaints(...units), '');
   });
 
   test('a service that was never seen, or is no longer scraped, is down', () => {

@@ -37,8 +37,15 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly query: string }[] };
 }
 
-const { groups } = readYaml<{ groups: { name: string; rules: Rule[] }[] }>('prometheus/alerts.yaml');
-const rules = groups.flatMap((group) => group.rules);
+interface Recording {
+  readonly record: string;
+  readonly expr: string;
+}
+
+const { groups } = readYaml<{ groups: { rules: (Rule | Recording)[] }[] }>('prometheus/alerts.yaml');
+const allRules = groups.flatMap((group) => group.rules);
+const rules = allRules.filter((rule) => 'alert' in rule);
+const recordings = allRules.filter((rule) => 'record' in rule);
 const dashboard: Dashboard = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana/dashboard.json'), 'utf8'));
 const targets = dashboard.panels.flatMap((panel) => panel.targets);
 
@@ -137,8 +144,12 @@ suite('alerts and dashboard on a running service', () => {
     assert.equal(status, 0, stdout + stderr);
   });
 
-  test('every alert names metrics and labels that there are', () => {
+  test('every recording and alert names metrics and labels that there are', () => {
     assert.ok(rules.length >= 10);
+    for (const { record, expr } of recordings) {
+      check(expr, record);
+      told.set(record, new Set(ADDED_LABELS));
+    }
     for (const { alert, expr } of rules) check(expr, alert);
   });
 
