@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { billOfMaterials } from './bill-of-materials.ts';
 
 /**
  * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: the packages of service, client and
  * referee, packed from two clean clones that must agree byte for byte, one executable for this platform and for each
- * whose Node.js the registry has, a bill of materials of what an installation brings, and the digests of all.
+ * whose Node.js the registry has, a bill of materials, and the digests of all. The same commit gives the same bytes.
  * With `--dry-run` everything but the publishing happens. `CONTRIBUTING.md` has the steps around it.
  */
 
@@ -46,7 +47,9 @@ try {
   if (differing.length > 0 || again.length !== packages.length)
     throw new Error(`two builds of one commit differ: ${differing}`);
   for (const platform of PLATFORMS) buildExecutable(platform, target);
-  writeFileSync(join(target, `pet-catalog-${version}.cdx.json`), billOfMaterials(target));
+  tryInstallation(join(target, `pet-catalog-${version}.tgz`));
+  const committed = new Date(output('git', ['log', '-1', '--format=%cI']));
+  writeFileSync(join(target, `pet-catalog-${version}.cdx.json`), billOfMaterials(join(work, 'first'), committed));
   const sums = readdirSync(target).map((file) => `${digest(join(target, file))}  ${file}\n`);
   writeFileSync(join(target, 'SHA256SUMS'), sums.join(''));
   console.log(`release/${version}:\n${sums.join('')}`);
@@ -73,8 +76,11 @@ function problemsOf(release: string): string[] {
   const baseline = `test/contracts/${JSON.parse(contract).info.version}.json`;
   if (!existsSync(join(ROOT, baseline)) || readFileSync(join(ROOT, baseline), 'utf8') !== contract)
     found.push(`${baseline} is not a copy of openapi.json`);
-  const databases = `test/releases/${release}`;
-  if (!existsSync(join(ROOT, databases))) found.push(`${databases} is missing; make it with npm run databases`);
+  const before = [...log.matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)]
+    .map(([, each]) => each)
+    .find((each) => each !== release);
+  if (before && !existsSync(join(ROOT, 'test/releases', before)))
+    found.push(`test/releases/${before} is missing; make it with npm run databases in a checkout of v${before}`);
   if (readFileSync(join(ROOT, 'package-lock.json'), 'utf8').includes('"resolved": "http'))
     found.push('package-lock.json names a registry');
   return found;
@@ -120,15 +126,14 @@ function nodeOf(platform: string): string {
   return join(folder, 'package/bin', platform.startsWith('win') ? 'node.exe' : 'node');
 }
 
-/** CycloneDX, of what an installation of the service without development dependencies brings. */
-function billOfMaterials(target: string): string {
+/** Installs the packed service from the registry in an empty folder, and starts it there. */
+function tryInstallation(file: string): void {
   const installation = join(work, 'installation');
   mkdirSync(installation);
   writeFileSync(join(installation, 'package.json'), JSON.stringify({ name: 'installation', version, private: true }));
-  run('npm', ['install', '--silent', '--omit=dev', join(target, `pet-catalog-${version}.tgz`)], installation);
+  run('npm', ['install', '--silent', '--omit=dev', file], installation);
   const started = output('npx', ['--no-install', 'pet-catalog', 'version'], installation);
   if (started !== version) throw new Error(`the packed service says that it is ${started}`);
-  return `${output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], installation)}\n`;
 }
 
 function manifestOf(file: string): { readonly version: string } {

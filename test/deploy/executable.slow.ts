@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -98,8 +98,11 @@ test('the licences of all that it holds are in it', async () => {
   assert.equal(stdout.match(/^-{80}$/gm)?.length, stdout.split(/^-{80}$/m).length - 1);
 });
 
-test('the same commit gives the same bytes', () => {
-  const again = join(folder.path, 'again');
-  buildExecutable(again);
+test('the same commit gives the same bytes, in another folder too', () => {
+  const [checkout, again] = [join(folder.path, 'checkout'), join(folder.path, 'again')];
+  for (const name of ['package.json', 'package-lock.json', 'LICENSE', 'tsconfig.json', 'build', 'src'])
+    cpSync(join(ROOT, name), join(checkout, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  buildExecutable(again, checkout);
   assert.equal(digest(again), digest(file));
 });

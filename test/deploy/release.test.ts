@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,11 +9,11 @@ import { temporaryFolder } from '../kit/service.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = [
   'build/release.ts',
+  'build/bill-of-materials.ts',
   'package.json',
   'package-lock.json',
   'client/package.json',
   'client/src/transport.ts',
-  'CHANGELOG.md',
   'openapi.json',
 ];
 
@@ -21,6 +21,11 @@ test('a release says at once what has to be put right first, and makes nothing',
   if (spawnSync('git', ['--version']).status !== 0) return t.skip('git is missing; install it to run this test');
   using folder = temporaryFolder();
   for (const file of FILES) cpSync(join(ROOT, file), join(folder.path, file));
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  writeFileSync(
+    join(folder.path, 'CHANGELOG.md'),
+    `## [Unreleased]\n\n## [${version}] - 2026-12-01\n\n## [0.0.1] - 2026-01-01\n`,
+  );
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder.path, stdio: 'pipe' });
   git('init', '--quiet');
   git('add', '--all');
@@ -47,16 +52,13 @@ test('a release says at once what has to be put right first, and makes nothing',
     'release: the working tree has changes; commit them',
     'release: CHANGELOG.md has no section "## [7.8.9] - YYYY-MM-DD"',
     'release: test/contracts/1.0.0.json is not a copy of openapi.json',
-    'release: test/releases/7.8.9 is missing; make it with npm run databases',
+    `release: test/releases/${version} is missing; make it with npm run databases in a checkout of v${version}`,
     'release: package-lock.json names a registry',
   ]);
   assert.ok(!existsSync(join(folder.path, 'release')));
 
   git('checkout', '--quiet', '.');
-  const version = JSON.parse(readFileSync(join(folder.path, 'package.json'), 'utf8')).version;
-  appendFileSync(join(folder.path, 'CHANGELOG.md'), `\n## [${version}] - 2026-12-01\n`);
-  for (const made of ['test/contracts', `test/releases/${version}`])
-    mkdirSync(join(folder.path, made), { recursive: true });
+  for (const made of ['test/contracts', 'test/releases/0.0.1']) mkdirSync(join(folder.path, made), { recursive: true });
   cpSync(join(ROOT, 'openapi.json'), join(folder.path, 'test/contracts/1.0.0.json'));
   assert.deepEqual(release().problems, ['release: the working tree has changes; commit them']);
 });

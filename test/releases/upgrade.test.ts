@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -16,17 +16,27 @@ import {
   assertPrinted,
   assertRead,
 } from '../kit/releases/meaning.ts';
+import { presentRelease } from '../kit/releases/programs.ts';
 import { called, printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
 import { testService } from '../kit/service.ts';
 
 /** The database of each release, upgraded to the present code: everything in it still means what it meant. */
 
 const BYTES_MAX = 200_000;
+const PRESENT = presentRelease().version;
+const CHANGELOG = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
 /** The files of the package of a release, without the version. */
 const PACKAGE: readonly string[] = ['pet-catalog-.tgz', 'SHA256SUMS'];
 
 test('the databases of every release are kept, and small', () => {
-  assert.ok(VERSIONS.length > 0);
+  const released = [...CHANGELOG.matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map(([, version]) => version);
+  const before = released.toReversed().filter((version) => version !== PRESENT);
+  // Those of a release are kept in the first commit after it.
+  assert.deepEqual(
+    VERSIONS.filter((version) => version !== PRESENT),
+    before,
+    'npm run databases, in a checkout of the release',
+  );
   for (const version of VERSIONS) {
     const folder = new URL(version, import.meta.url);
     const files = readdirSync(folder).filter((file) => !PACKAGE.includes(file.replace(version, '')));

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Builds the executable of the checkout, as a release does. */
-export function buildExecutable(output: string): void {
-  execFileSync(process.execPath, ['build/executable.ts', '--output', output], { cwd: ROOT, stdio: 'pipe' });
+/** Builds the executable of a checkout, as a release does. */
+export function buildExecutable(output: string, checkout = ROOT): void {
+  execFileSync(process.execPath, ['build/executable.ts', '--output', output], { cwd: checkout, stdio: 'pipe' });
 }
 
 /** Copies an executable as that of another version of as many characters: only the manifest in it differs. */
