@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const noPromtool = missingPrograms('promtool');
 /** Labels that Prometheus adds to every scrape. */
 const ADDED_LABELS = ['job', 'instance'];
+const SCRAPED = 'job="shop",instance="a:1"';
 
 interface Rule {
   readonly alert: string;
@@ -31,10 +32,15 @@ interface Rule {
 interface Dashboard {
   readonly panels: readonly {
     readonly id: number;
+    readonly title: string;
+    readonly fieldConfig: { readonly defaults: { readonly noValue?: string } };
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
     readonly targets: readonly { readonly expr: string; readonly legendFormat?: string }[];
   }[];
-  readonly templating: { readonly list: readonly { readonly query: string }[] };
+  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
+  readonly annotations: {
+    readonly list: readonly { readonly name: string; readonly expr: string; readonly textFormat: string }[];
+  };
 }
 
 interface Recording {
@@ -51,17 +57,63 @@ const targets = dashboard.panels.flatMap((panel) => panel.targets);
 
 /** The metrics and labels of a PromQL expression. Throws if it is invalid. */
 function namesIn(expression: string) {
-  const text = expression.replaceAll('$__rate_interval', '5m');
+  const text = withVariables(expression);
   const metrics = new Set<string>();
   const labels = new Set<string>();
+  const selectors: string[] = [];
   parser.parse(text).iterate({
     enter(node) {
       assert.ok(!node.type.isError, `not PromQL: ${text} at ${text.slice(node.from)}`);
       if (node.name === 'Identifier') metrics.add(text.slice(node.from, node.to));
       if (node.name === 'LabelName') labels.add(text.slice(node.from, node.to));
+      if (node.name === 'VectorSelector') selectors.push(text.slice(node.from, node.to));
     },
   });
-  return { metrics: [...metrics], labels: [...labels] };
+  return { metrics: [...metrics], labels: [...labels], selectors };
+}
+
+/** An expression of the dashboard as Grafana sends it, with all instances of one job. */
+function withVariables(expression: string): string {
+  return expression.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'shop').replaceAll('$instance', '.*');
+}
+
+/** Series for promtool, of all metrics that are in `last`: from their value in `first`, or 0, for ten minutes. */
+function seriesOf(first: string, last: string) {
+  const valuesIn = (text: string) =>
+    new Map([...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
+  const before = valuesIn(first);
+  const all = [...valuesIn(last)].filter(([, value]) => Number.isFinite(value));
+  const up = { series: `up{${SCRAPED}}`, values: '1x40' };
+  return [up].concat(
+    all.map(([name, value]) => {
+      const [, metric, labels] = /^(\w+)(?:\{(.*)\})?$/.exec(name) ?? [];
+      const from = before.get(name) ?? 0;
+      const step = (value - from) / 40;
+      return {
+        series: `${metric}{${SCRAPED}${labels ? `,${labels}` : ''}}`,
+        values: `${from}${step < 0 ? '-' : '+'}${Math.abs(step)}x40`,
+      };
+    }),
+  );
+}
+
+type Expected = readonly [expression: string, at: string, isThere: boolean];
+
+/** What promtool complains of where expressions have no value but NaN, or have one, against what is expected. */
+function complaints(series: readonly object[], expected: readonly Expected[]): string {
+  using folder = temporaryFolder();
+  const ruleFile = join(folder.path, 'alerts.yaml');
+  copyFileSync(join(ROOT, 'deploy/prometheus/alerts.yaml'), ruleFile);
+  const file = join(folder.path, 'test.json');
+  const tests = expected.map(([expression, at, isThere]) => ({
+    expr: `clamp_max(count((${withVariables(expression)}) == (${withVariables(expression)})), 1)`,
+    eval_time: at,
+    exp_samples: isThere ? [{ labels: '{}', value: 1 }] : [],
+  }));
+  const unit = { interval: '15s', input_series: series, promql_expr_test: tests };
+  writeFileSync(file, JSON.stringify({ rule_files: [ruleFile], evaluation_interval: '15s', tests: [unit] }));
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  return status === 0 ? '' : stdout + stderr;
 }
 
 test('a wrong expression would be found', () => {
@@ -69,6 +121,7 @@ test('a wrong expression would be found', () => {
   assert.deepEqual(namesIn('sum by (le) (rate(a_b{c="d"}[$__rate_interval]))'), {
     metrics: ['a_b'],
     labels: ['le', 'c'],
+    selectors: ['a_b{c="d"}'],
   });
 });
 
@@ -79,9 +132,14 @@ suite('alerts and dashboard on a running service', () => {
   let told: Map<string, Set<string>>;
   /** What Prometheus reads before the first request. */
   let atStart = '';
+  let later = '';
 
   before(async () => {
-    const settings = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`, BAN_AFTER_REFUSALS: '1' };
+    const settings = {
+      DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`,
+      BAN_AFTER_REFUSALS: '1',
+      BACKUP_DIR: join(folder.path, 'backups'),
+    };
     const operatorPort = `${await freePort()}`;
     const options = { cwd: folder.path, env: { ...settings, OPERATOR_PORT: operatorPort } };
     service = await serveProcess([], options);
@@ -93,13 +151,12 @@ suite('alerts and dashboard on a running service', () => {
     await fetch(`${service.url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
     for (const each of [{}, { authorization: 'Bearer petcat_live_wrong' }])
       await fetch(`${service.url}/categories`, { headers: each });
-    let text = '';
     await untilTrue(async () => {
       await Promise.all(Array.from({ length: 10 }, () => fetch(`${service.url}/categories`, { headers })));
-      text = await metrics();
-      return /^pet_catalog_bans_total\{.*\} [1-9]/m.test(text);
-    }, 'a ban');
-    told = labelsByMetric(text);
+      later = await metrics();
+      return /^pet_catalog_bans_total\{.*\} [1-9]/m.test(later) && /^pet_catalog_backup_bytes [1-9]/m.test(later);
+    }, 'a ban and a backup');
+    told = labelsByMetric(later);
   });
   after(async () => {
     await service?.[Symbol.asyncDispose]();
@@ -160,10 +217,41 @@ suite('alerts and dashboard on a running service', () => {
       for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
         assert.ok(known.has(label), `${expr}: ${label}`);
     }
-    for (const { query } of dashboard.templating.list) {
-      const [, metric] = /^label_values\((\w+), job\)$/.exec(query) ?? [];
-      if (metric) assert.ok(told.has(metric), query);
+    for (const { name, query } of dashboard.templating.list) {
+      const [, metric = '', label] = /^label_values\((\w+)(?:\{job="\$job"\})?, (\w+)\)$/.exec(query) ?? [];
+      assert.ok(name === 'datasource' || (told.has(metric) && label === name), query);
     }
+  });
+
+  test('every annotation names metrics and labels that there are, and so does its text', () => {
+    for (const { name, expr, textFormat } of dashboard.annotations.list) {
+      const known = check(expr, name);
+      for (const [, label = ''] of textFormat.matchAll(/\{\{(\w+)\}\}/g)) assert.ok(known.has(label), name);
+    }
+  });
+
+  test('a panel without data says why, and only those of requests, Redis and backups have none when all is well', (t) => {
+    if (noPromtool) return t.skip(noPromtool);
+    const ofPanels = (without: readonly string[]) =>
+      dashboard.panels.map(({ title, targets }): Expected => {
+        const any = targets.map(({ expr }) => `(${expr}) == (${expr})`).join(' or ');
+        return [any, '10m', !without.includes(title)];
+      });
+    const ofRequests = ['Latency (p99)', 'Request duration', 'Latency (p99) by operation', 'Commit duration'];
+    const ofBackups = ['Age of the newest backup', 'Size of the newest backup'];
+    const withoutRedis = ['Counting in Redis'];
+    const idle = atStart.replaceAll(/^(pet_catalog_backup_\w+) .*$/gm, '$1 0');
+    assert.equal(
+      complaints(seriesOf(idle, idle), ofPanels([...ofRequests, ...ofBackups, ...withoutRedis])),
+      '',
+      'before the first request and without backups',
+    );
+    assert.equal(complaints(seriesOf(atStart, later), ofPanels(withoutRedis)), '', 'with requests and backups');
+    const saying = dashboard.panels.filter(({ fieldConfig }) => fieldConfig.defaults.noValue !== undefined);
+    assert.deepEqual(
+      saying.map(({ title }) => title).toSorted(),
+      [...ofRequests, ...ofBackups, ...withoutRedis].toSorted(),
+    );
   });
 
   test('every metric of the service’s own is in a panel', () => {
@@ -186,6 +274,38 @@ test('every alert has a severity, and a page of the runbook that is there', () =
     assert.ok(annotations.summary.length < 100, alert);
   }
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+});
+
+test('panels and annotations show the chosen instances of the job', () => {
+  for (const { expr } of [...targets, ...dashboard.annotations.list]) {
+    for (const selector of namesIn(expr).selectors)
+      assert.match(selector, /^(job:[\w:]+\{job="shop"\}|\w+\{job="shop",instance=~"\.\*"(,.*)?\})$/);
+  }
+});
+
+test('events are annotations while they happen', { skip: noPromtool }, () => {
+  const series = (name: string, labels: string, values: string) => ({
+    series: `pet_catalog_${name}{${SCRAPED}${labels}}`,
+    values,
+  });
+  const happening = [
+    series('build_info', ',version="1"', '1x79 stale'),
+    series('build_info', ',version="2"', '_x79 1x80'),
+    series('bans_total', ',plan="pro"', '0x79 1x80'),
+    series('limiter_degraded', '', '0x79 1x7 0x80'),
+    series('storage_failing', ',work="write"', '0x79 1x7 0x80'),
+  ];
+  const events = dashboard.annotations.list.filter(({ name }) => name !== 'Start');
+  assert.equal(events.length, 4);
+  const expected = events.flatMap(({ expr }): Expected[] => [
+    [expr, '18m', false],
+    [expr, '21m', true],
+    [expr, '25m', false],
+  ]);
+  assert.equal(complaints(happening, expected), '');
+  const start = dashboard.annotations.list.find(({ name }) => name === 'Start');
+  const started = [{ series: `process_start_time_seconds{${SCRAPED}}`, values: '7x40' }];
+  assert.equal(complaints(started, [[`(${start?.expr}) == 7000`, '5m', true]]), '', 'its value is its time');
 });
 
 test('no panels overlap, and each has its own id', () => {
