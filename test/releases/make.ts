@@ -10,18 +10,19 @@ import { testService } from '../kit/service.ts';
 
 /**
  * Makes the databases of the release that is checked out, in `test/releases/VERSION/`: one for each engine, with what
- * clients hold and what the service answered them; and its package. Needs PostgreSQL.
+ * clients hold and what the service answered them; and the packages of service and client. Needs PostgreSQL.
  */
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const folder = fileURLToPath(new URL(`${version}/`, import.meta.url));
 mkdirSync(folder, { recursive: true });
-execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { stdio: 'inherit' });
-const packed = `pet-catalog-${version}.tgz`;
-const digest = createHash('sha256')
-  .update(readFileSync(folder + packed))
-  .digest('hex');
-writeFileSync(`${folder}SHA256SUMS`, `${digest}  ${packed}\n`);
+for (const more of [[], ['--workspace', 'client']])
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder, ...more], { stdio: 'inherit' });
+const sums = [`pet-catalog-${version}.tgz`, `pet-catalog-client-${version}.tgz`].map((packed) => {
+  const digest = createHash('sha256').update(readFileSync(folder + packed));
+  return `${digest.digest('hex')}  ${packed}\n`;
+});
+writeFileSync(`${folder}SHA256SUMS`, sums.join(''));
 for (const engine of ENGINES) await makeProduction(engine);
 
 async function makeProduction(engine: EngineName): Promise<void> {

@@ -25,8 +25,8 @@ import { testService } from '../kit/service.ts';
 const BYTES_MAX = 200_000;
 const PRESENT = presentRelease().version;
 const CHANGELOG = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
-/** The files of the package of a release, without the version. */
-const PACKAGE: readonly string[] = ['pet-catalog-.tgz', 'SHA256SUMS'];
+/** The packages of a release, without the version, and their digests. That of the client is kept since 0.2.0. */
+const PACKAGES: readonly string[] = ['pet-catalog-.tgz', 'pet-catalog-client-.tgz', 'SHA256SUMS'];
 
 test('the databases of every release are kept, and small', () => {
   const released = [...CHANGELOG.matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map(([, version]) => version);
@@ -39,12 +39,14 @@ test('the databases of every release are kept, and small', () => {
   );
   for (const version of VERSIONS) {
     const folder = new URL(version, import.meta.url);
-    const files = readdirSync(folder).filter((file) => !PACKAGE.includes(file.replace(version, '')));
+    const isPackage = (file: string) => PACKAGES.includes(file.replace(version, ''));
+    const files = readdirSync(folder).filter((file) => !isPackage(file));
     assert.equal(files.length, 2 * ENGINES.length, version);
+    const packages = PACKAGES.length - (version === '0.1.0' ? 1 : 0);
     assert.equal(
-      readdirSync(folder).length,
-      files.length + PACKAGE.length,
-      `the package of ${version}, and its digest`,
+      readdirSync(folder).filter(isPackage).length,
+      packages,
+      `the packages of ${version}, and their digests`,
     );
     for (const file of files) {
       const { size } = statSync(new URL(`${version}/${file}`, import.meta.url));

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type * as Client from '../../../client/src/pet-catalog.ts';
 import { VERSIONS } from './database.ts';
 
 /** Programs of other releases than the one that is checked out. Each runs as a process of its own. */
@@ -57,24 +58,35 @@ export function presentRelease(): Program {
  * checkout; fails where that has it no more.
  */
 export function releaseBefore(folder: string): Program {
-  const version = VERSIONS.at(-1) ?? '';
-  const place = mkdtempSync(join(folder, 'before-'));
-  const kept = join(ROOT, 'test/releases', version);
-  const name = `pet-catalog-${version}.tgz`;
-  const digest = createHash('sha256')
-    .update(readFileSync(join(kept, name)))
-    .digest('hex');
-  assert.equal(readFileSync(join(kept, 'SHA256SUMS'), 'utf8'), `${digest}  ${name}\n`);
-  const unpacked = spawnSync('tar', ['-xzf', join(kept, name), '-C', place], {
-    encoding: 'utf8',
-  });
-  assert.equal(unpacked.status, 0, unpacked.stderr);
-  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
-  const manifest = JSON.parse(readFileSync(join(place, 'package/package.json'), 'utf8'));
-  assert.equal(manifest.version, version);
+  const { version, path } = unpackedBefore(folder, 'pet-catalog');
+  symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'));
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
   for (const dependency of Object.keys(manifest.dependencies)) {
     const isHere = existsSync(join(ROOT, 'node_modules', dependency));
     assert.ok(isHere, `${version} needs ${dependency}, which is not installed here`);
   }
-  return { version, command: [process.execPath, join(place, 'package', COMMAND)] };
+  return { version, command: [process.execPath, join(path, COMMAND)] };
+}
+
+/** The client of the newest release in `test/releases/`, as far as the present one has its exports. */
+export async function clientBefore(folder: string): Promise<{ version: string; client: typeof Client }> {
+  const { version, path } = unpackedBefore(folder, 'pet-catalog-client');
+  return { version, client: await import(join(path, 'dist/pet-catalog.js')) };
+}
+
+/** Unpacks a package of the newest release in `test/releases/` that has its digest. */
+function unpackedBefore(folder: string, packed: string): { version: string; path: string } {
+  const version = VERSIONS.at(-1) ?? '';
+  const place = mkdtempSync(join(folder, 'before-'));
+  const kept = join(ROOT, 'test/releases', version);
+  const name = `${packed}-${version}.tgz`;
+  const digest = createHash('sha256')
+    .update(readFileSync(join(kept, name)))
+    .digest('hex');
+  assert.ok(readFileSync(join(kept, 'SHA256SUMS'), 'utf8').includes(`${digest}  ${name}\n`), name);
+  const { status, stderr } = spawnSync('tar', ['-xzf', join(kept, name), '-C', place], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const path = join(place, 'package');
+  assert.equal(JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version, version);
+  return { version, path };
 }
