@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { after } from 'node:test';
 import pg from 'pg';
+import { openStorage } from '../../src/storage/open.ts';
+import { manualClock } from './clock.ts';
 
 /** A missing server refuses at once: only a machine that is very busy takes a while. */
 const CONNECT_MS_MAX = 10_000;
@@ -32,13 +35,34 @@ export async function temporaryDatabase(encoding = 'UTF8'): Promise<AsyncDisposa
   };
 }
 
+/** Those of this process that no test uses; they are dropped after its last test. */
+const unused: Awaited<ReturnType<typeof reusableDatabase>>[] = [];
+after(async () => {
+  for (const database of unused) await database.drop();
+});
+
 /**
- * A database that tests use one after the other, each as it is after the migrations: disposing of a use empties it.
- * To create, migrate and drop one for each test takes ten times as long.
+ * A database that tests of this process use one after the other, each as it is after the migrations: disposing of it
+ * empties it. To create, migrate and drop one for each test takes ten times as long.
  */
-export async function reusedDatabase(migrate: (url: string) => Promise<void>) {
+export async function reusedDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+  const database = unused.pop() ?? (await reusableDatabase());
+  return {
+    url: database.url,
+    async [Symbol.asyncDispose]() {
+      await database.empty();
+      unused.push(database);
+    },
+  };
+}
+
+async function reusableDatabase() {
   const database = await temporaryDatabase();
-  await migrate(database.url);
+  const storage = await openStorage(
+    { engine: 'postgres', url: database.url },
+    { time: manualClock(), categoriesMax: 1, categoriesBytesMax: 1 },
+  );
+  await storage[Symbol.asyncDispose]();
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   const { rows } = await client.query(`select tablename as name from pg_tables where schemaname = 'public'`);
@@ -51,13 +75,9 @@ export async function reusedDatabase(migrate: (url: string) => Promise<void>) {
     ...tables.map((table) => `insert into public.${table} select * from seed.${table}`),
   ].join(';');
   return {
-    use: () => ({
-      url: database.url,
-      [Symbol.asyncDispose]: async () => {
-        await client.query(empty);
-      },
-    }),
-    async [Symbol.asyncDispose]() {
+    url: database.url,
+    empty: () => client.query(empty),
+    async drop() {
       await client.end();
       await database[Symbol.asyncDispose]();
     },

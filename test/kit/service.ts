@@ -111,6 +111,7 @@ function answeredTo(events: RecordedEvents, metrics: Metrics): Events['requestAn
 
 /** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
 const TEST_ON = process.env.TEST_ON ?? '';
+const postgres = TEST_ON.includes('postgres') ? await import('./postgres.ts') : undefined;
 
 /** Where databases outlive no process: syncing them to a disk took a sixth of the processor time of a test. */
 const IN_MEMORY = inMemory();
@@ -130,10 +131,7 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
   const settings: Record<string, string> = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}` };
   await using stack = new AsyncDisposableStack();
   stack.use(folder);
-  if (TEST_ON.includes('postgres')) {
-    const { temporaryDatabase } = await import('./postgres.ts');
-    settings.DATABASE_URL = stack.use(await temporaryDatabase()).url;
-  }
+  if (postgres) settings.DATABASE_URL = stack.use(await postgres.reusedDatabase()).url;
   // No two tests have a key in common, so that they may have a Redis in common.
   if (TEST_ON.includes('redis')) {
     const { sharedRedis } = await import('./redis-server.ts');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
@@ -14,14 +14,10 @@ import type { SqlStorage } from '../sql/storage.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
 
-const opened = noPostgres ? undefined : await reusedDatabase(migrate);
-after(() => opened?.[Symbol.asyncDispose]());
-
 const onPostgres = checksOn(
   'PostgreSQL',
   async () => {
-    if (!opened) throw new Error('there is no PostgreSQL');
-    const { url, [Symbol.asyncDispose]: release } = opened.use();
+    const { url, [Symbol.asyncDispose]: release } = await reusedDatabase();
     return { database: { engine: 'postgres', url }, [Symbol.asyncDispose]: release };
   },
   { skip: noPostgres },
@@ -52,7 +48,7 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
 
 test('a service is seen on its own database, and not on another of the same server', { skip: noPostgres }, async () => {
   await using one = await temporaryDatabase();
-  await using two = opened?.use() ?? assert.fail();
+  await using two = await reusedDatabase();
   for (const together of [false, true]) {
     await using _claim = await claimForService({ engine: 'postgres', url: one.url }, { together });
     const transferred = claimForTransfer({ engine: 'postgres', url: one.url });
@@ -208,10 +204,6 @@ async function failingBench({ trigger, when, failure }: Record<'trigger' | 'when
   );
   const running = stack.move();
   return { storage, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-async function migrate(url: string): Promise<void> {
-  await using _ = await openStorage({ engine: 'postgres', url }, OPTIONS);
 }
 
 test('once a connection was lost those that were opened before it are replaced', { skip: noPostgres }, async () => {
