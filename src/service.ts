@@ -152,7 +152,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const usage = started.use(
     new UsageRecorder({ storage, time, takeRoutes: routeUsageIn(metrics), onFailure: events.usageNotStored }),
   );
-  const health = new Health(storage, config.redis && limiter);
+  const health = new Health(storage, config.redis && limiter, events.outages);
 
   const catchUp = await follow({ storage, authenticator, categories, events });
 

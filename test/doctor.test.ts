@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
 import { compareClocks, type Finding } from '../src/telemetry/finding.ts';
-import { untilEqual } from './kit/clock.ts';
+import { untilEqual, untilTrue } from './kit/clock.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
-import { query } from './kit/postgres-server.ts';
-import { run } from './kit/process.ts';
+import { noPostgresPrograms, query, startPostgres } from './kit/postgres-server.ts';
+import { run, serveProcess } from './kit/process.ts';
 import { openProxy } from './kit/proxy.ts';
 import { redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder } from './kit/service.ts';
@@ -141,6 +141,49 @@ test('a Redis that evicts counts, or is a replica, is told as such', { skip: red
   ]);
   // A connection that is left open keeps the command from ending.
   await untilEqual(async () => `${await redis.command('CLIENT', 'LIST', 'TYPE', 'normal')}`.match(/^id=/gm)?.length, 1);
+});
+
+test('in an outage it says what the service cannot use, since when and why, as the log does', {
+  skip: noPostgresPrograms || redisServerMissing(),
+}, async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await using database = await startPostgres();
+  await using redis = await startRedis();
+  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, INSTANCES: '2', OPERATOR_PORT: '0' };
+  const serviceFindings = async () => {
+    const { stdout } = await run(['doctor', '--json'], { cwd, env });
+    return (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'service').map(({ finding }) => finding);
+  };
+  assert.deepEqual(await serviceFindings(), [], 'no service runs');
+  await using service = await serveProcess([], { cwd, env });
+  const [ready = ''] = await serviceFindings();
+  const [, named] = /^(The service at http:\/\/127\.0\.0\.1:\d+) is ready$/.exec(ready) ?? assert.fail(ready);
+
+  await database.stop('SIGKILL');
+  await redis.kill();
+  /** When and why something happened, by the log. */
+  const logged = (event: string, work?: string) => {
+    const lines = `${service.output.stderr}\n${service.output.stdout}`
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    const line = lines.map((each) => JSON.parse(each)).findLast((each) => each.event === event && each.work === work);
+    return line && { at: line.time / 1_000, cause: line.err.message || line.err.code };
+  };
+  await untilTrue(() => logged('storage_failing', 'read') && logged('limiter_degraded'));
+  const found = await serviceFindings();
+  for (const [fails, { at, cause }] of [
+    ['cannot read the database', logged('storage_failing', 'read')],
+    ['counts without Redis', logged('limiter_degraded')],
+  ] as const) {
+    const told = found.find((each) => each.startsWith(`${named} ${fails} since `) && each.endsWith(`Z: ${cause}`));
+    const [since = ''] = /\d{4}-\S+Z/.exec(told ?? '') ?? assert.fail(`${fails}: ${cause}\n${found.join('\n')}`);
+    assert.ok(Math.abs(Date.parse(since) / 1_000 - at) <= 1, `${since} is not ${at}`);
+  }
+
+  await database.start();
+  await redis.start();
+  await untilEqual(serviceFindings, [ready]);
 });
 
 test('a catalog that is nearly full, and backups that are not made or overdue, are told as such', async () => {

@@ -10,9 +10,11 @@ import {
   SETTING_NAMES,
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
+import type { Outage } from '../telemetry/events.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
+import { findOperator } from './operator-note.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const EXAMINATION_MS_MAX = 60_000;
@@ -23,7 +25,16 @@ const EXAMINATION = `
 `;
 /** The flags that the script `start` in `package.json` adds to `serve`. */
 const NPM_START_FLAGS = '--bootstrap --access-log all';
+const SERVICE = 'service';
+/** A database that is away answers the service's own check within five seconds. */
+const ANSWER_MS = 10_000;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
+
+type TimedOutage = Omit<Outage, 'since'> & { readonly since: string };
+interface Readiness {
+  readonly message?: string;
+  readonly outages?: readonly TimedOutage[];
+}
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
@@ -66,7 +77,7 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
     const found = readSources();
     for (const each of findIneffective(found)) ineffective.push(warning('settings', each.finding, each.advice));
     const config = readConfig(found, { forService: true });
-    return [...(await examine(config)), ...ineffective];
+    return [...(await examine(config)), ...(await askService(config)), ...ineffective];
   } catch (error) {
     if (!(error instanceof ConfigMistakes)) throw error;
     const advice = 'correct it; `pet-catalog serve --help` lists them all';
@@ -82,6 +93,33 @@ export async function examine(config: Config): Promise<Finding[]> {
   if (!config.redis) return findings;
   const { inspectRedis } = await import('../limits/redis/doctor.ts');
   return [...findings, ...(await inspectRedis(config.redis.url))];
+}
+
+/** Asks the running service of this machine what it cannot use. Nothing if none is noted, or none listens. */
+async function askService({ database }: Config): Promise<Finding[]> {
+  const { url } = findOperator(database);
+  if (url === undefined) return [];
+  try {
+    const answer = await fetch(`${url}/readyz`, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    const { message, outages = [] } = (await answer.json()) as Readiness;
+    if (outages.length > 0) return outages.map((each) => outage(url, each));
+    if (answer.ok) return [ok(SERVICE, `The service at ${url} is ready`)];
+    return [warning(SERVICE, `The service at ${url} is not ready: ${message}`, 'see its log')];
+  } catch (error) {
+    if ((error as Error).name !== 'TimeoutError') return [];
+    const finding = `The service at ${url} did not answer within ${ANSWER_MS / 1_000} s`;
+    return [problem(SERVICE, finding, 'see its log; restart it if it hangs')];
+  }
+}
+
+function outage(url: string, { of, work, since, cause }: TimedOutage): Finding {
+  const event = of === 'redis' ? 'limiter_degraded' : 'storage_failing';
+  const fails = of === 'redis' ? 'counts without Redis' : `cannot ${work} the database`;
+  const advice = `see \`${event}\` in its log; it recovers by itself when the cause is gone`;
+  return problem(SERVICE, `The service at ${url} ${fails} since ${since}: ${cause}`, advice);
 }
 
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Storage } from '../catalog/storage.ts';
+import type { Outage } from '../telemetry/events.ts';
 import { Health } from './health.ts';
 import type { Exchange } from './transport/exchange.ts';
 
@@ -55,8 +56,27 @@ test('a stopping service is not ready, though its database was a moment ago, and
   assert.equal((await live?.({} as Exchange))?.status, 200);
 });
 
+test('what fails, since when and why is told to operators alone', async (t) => {
+  const outage = { of: 'redis', work: 'count', since: 1_767_268_800, cause: 'connect ECONNREFUSED' } as const;
+  const { health, checks } = probed(t, [outage]);
+  const [told, open] = [health.operatorPages(), health.pages()].map((pages) => new Map(pages).get('/readyz'));
+  const answers = [told?.({} as Exchange), open?.({} as Exchange)];
+  checks[0]?.reject(new Error('a timeout'));
+  const [answer, publicly] = await Promise.allSettled(answers);
+  assert.deepEqual(answer?.status === 'fulfilled' && [answer.value?.status, JSON.parse(`${answer.value?.body}`)], [
+    503,
+    {
+      code: 'unavailable',
+      message: 'The database does not answer',
+      status: 503,
+      outages: [{ ...outage, since: '2026-01-01T12:00:00Z' }],
+    },
+  ]);
+  assert.equal(publicly?.status, 'rejected');
+});
+
 /** A health whose checks end when the test says so, by a clock that the test moves, with a Redis that is lost. */
-function probed(t: TestContext) {
+function probed(t: TestContext, outages: readonly Outage[] = []) {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const checks: PromiseWithResolvers<typeof SOUND>[] = [];
@@ -67,7 +87,8 @@ function probed(t: TestContext) {
       return check.promise;
     },
   };
-  const health = new Health(storage as Storage, { state: 'degraded' });
+  const byWork = new Map(outages.map((each) => [each.work, each]));
+  const health = new Health(storage as Storage, { state: 'degraded' }, byWork);
   return {
     health,
     checks,

@@ -1,6 +1,9 @@
 import { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import { utc } from '../stdx/time.ts';
+import type { Outage } from '../telemetry/events.ts';
+import { errorAnswer } from './errors.ts';
 import type { PageHandler } from './pages.ts';
 import type { Answer } from './transport/exchange.ts';
 
@@ -11,14 +14,20 @@ const CHECK_CACHED_MS = 1_000;
 export class Health {
   readonly #storage: Storage;
   readonly #redis: Pick<Limiter, 'state'> | undefined;
+  readonly #outages: ReadonlyMap<unknown, Outage>;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
   #stopping = false;
 
   /** `redis` is the limiter if it counts there. */
-  constructor(storage: Storage, redis: Pick<Limiter, 'state'> | undefined) {
+  constructor(
+    storage: Storage,
+    redis: Pick<Limiter, 'state'> | undefined,
+    outages: ReadonlyMap<unknown, Outage> = new Map(),
+  ) {
     this.#storage = storage;
     this.#redis = redis;
+    this.#outages = outages;
   }
 
   /** The probes: `/livez` and `/readyz`. */
@@ -28,6 +37,17 @@ export class Health {
       ['/livez', () => ({ status: 200, body: '{"status":"live"}' })],
       ['/readyz', () => this.ready()],
     ];
+  }
+
+  /** The same for operators: `/readyz` also says what fails, since when and why, as the log does. */
+  operatorPages(): [string, PageHandler][] {
+    const ready = async (): Promise<Answer> => {
+      const answer = await this.ready().catch(errorAnswer);
+      if (this.#outages.size === 0) return answer;
+      const outages = [...this.#outages.values()].map((each) => ({ ...each, since: utc(each.since) }));
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), outages }) };
+    };
+    return [...this.pages(), ['/readyz', ready]];
   }
 
   /** Makes the service not ready, so that load balancers send no new requests. */

@@ -60,7 +60,7 @@ function operatorPages(
     ['/docs', sitePage(async () => (await import('./api/openapi.ts')).operatorReference(operatorUrl()))],
     ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
-    ...health.pages(),
+    ...health.operatorPages(),
     ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],
   ];
 }

@@ -66,12 +66,23 @@ const CALLERS_MISTAKES: ReadonlySet<number> = new Set([501, 505]);
 /** The service events that wait for the storage at most; the oldest are dropped. */
 const WAITING_MAX = 50;
 
+/** A part that this instance cannot use, since when (Unix seconds), and why, as its line in the log says. */
+export interface Outage {
+  readonly of: 'database' | 'redis';
+  /** The work that fails. */
+  readonly work: 'read' | 'write' | 'count';
+  readonly since: number;
+  readonly cause: string;
+}
+
 /** Creates the events, which feed the log and the metrics. */
 export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
   const waiting: ServiceEvent[] = [];
-  const telling = { ...sinks, log: keepingEvents(sinks.log, waiting) };
+  const outages = new Map<Outage['work'], Outage>();
+  const telling = { ...sinks, outages, log: keepingEvents(sinks.log, waiting) };
   return {
+    outages: outages as ReadonlyMap<Outage['work'], Outage>,
     /** The service events of this instance that are not stored yet, oldest first; what stores them takes them out. */
     waiting,
     ...requestEvents(sinks, failures),
@@ -85,15 +96,14 @@ export function createEvents(sinks: EventSinks) {
 type Line = Readonly<Record<string, unknown>>;
 /** The part of a logger that takes lines with a name. */
 type LineLog = Readonly<Record<'info' | 'warn' | 'error', (line: Line) => void>>;
-type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog };
+type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog; readonly outages: Map<Outage['work'], Outage> };
 
 /** The log, with its lines about the service as a whole kept until they are stored. */
 function keepingEvents(log: Logger, waiting: ServiceEvent[]): LineLog {
   const keep = (line: Line) => {
     const { event: name, err: _, ...members } = line;
     const event = SERVICE_EVENTS.find((each) => each === name);
-    const at = Math.floor(Date.now() / 1_000);
-    if (event && waiting.push({ at, event, members }) > WAITING_MAX) waiting.shift();
+    if (event && waiting.push({ at: nowUnix(), event, members }) > WAITING_MAX) waiting.shift();
     return line;
   };
   return {
@@ -101,6 +111,17 @@ function keepingEvents(log: Logger, waiting: ServiceEvent[]): LineLog {
     warn: (line) => log.warn(keep(line)),
     error: (line) => log.error(keep(line)),
   };
+}
+
+function nowUnix(): number {
+  return Math.floor(Date.now() / 1_000);
+}
+
+/** The messages of an error and its causes, as the log joins them; several failed connections have only a code. */
+function causeOf(error: unknown): string {
+  const { message, code, cause } = error as { message?: string; code?: string; cause?: unknown };
+  const text = message || code || 'unknown';
+  return cause instanceof Error ? `${text}: ${causeOf(cause)}` : text;
 }
 
 function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures: FailureLog) {
@@ -140,7 +161,7 @@ export function accessLine(answered: AnsweredRequest): string {
   return `{"level":30,"time":${Date.now()},"event":"request","requestId":"${requestId}"${key},"method":"${method}","route":"${route}","status":${status}${error}${trace},"durationMs":${took}}\n`;
 }
 
-function limitEvents({ log, metrics, redis }: LineSinks) {
+function limitEvents({ log, metrics, redis, outages }: LineSinks) {
   return {
     keyBanned(ban: Ban & { readonly keyId: string }, plan: PlanName) {
       metrics.bans.inc({ plan });
@@ -162,16 +183,18 @@ function limitEvents({ log, metrics, redis }: LineSinks) {
     /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
     limiterDegraded(error: unknown) {
       metrics.limiterDegraded.set(1);
+      outages.set('count', { of: 'redis', work: 'count', since: nowUnix(), cause: causeOf(error) });
       log.error({ event: 'limiter_degraded', redis, err: error });
     },
     limiterRecovered() {
       metrics.limiterDegraded.set(0);
+      outages.delete('count');
       log.warn({ event: 'limiter_recovered', redis });
     },
   };
 }
 
-function storageEvents({ log, metrics }: LineSinks) {
+function storageEvents({ log, metrics, outages }: LineSinks) {
   return {
     batchStored({ size, durationMs, waiting }: StoredBatch) {
       metrics.commitBatch.observe(size);
@@ -185,10 +208,13 @@ function storageEvents({ log, metrics }: LineSinks) {
       const { database, failure, error } = problem;
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
+      const cause = reason.reason ?? causeOf(error);
+      outages.set(work, { of: 'database', work, since: nowUnix(), cause });
       log.error({ event: 'storage_failing', work, database, ...reason });
     },
     storageRecovered(work: 'read' | 'write') {
       metrics.storageFailing.set({ work }, 0);
+      outages.delete(work);
       log.warn({ event: 'storage_recovered', work });
     },
     /** The start waits for a database server that is away, for so long at most. */

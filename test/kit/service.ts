@@ -40,6 +40,7 @@ export function recordedEvents(): RecordedEvents {
     bans,
     fromMemory: () => fromMemory,
     waiting: [],
+    outages: new Map(),
     requestAnswered: (request) => {
       answered.push(request);
       if (isDefect(request.cause)) failures.push(request.cause);
