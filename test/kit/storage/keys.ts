@@ -14,6 +14,8 @@ import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
+const DAY_SECONDS = 86_400;
+
 /** Registers the checks of API keys, their search and the audit of their changes. */
 export function keysContract(check: Check): void {
   check('a key is found by its secret, with all its fields', async (bench) => {
@@ -250,6 +252,46 @@ export function keysContract(check: Check): void {
     assert.deepEqual(await names({ expiresBefore: NOW + 50 }), ['b']);
     const second = await search(storage, { text: '', sort: 'name', offset: 1, limit: 1 });
     assert.deepEqual([second.count, second.keys[0]?.name], [3, 'b']);
+  });
+
+  check('keys are ordered and filtered by how long they were not used, never first', async ({ storage }) => {
+    for (const [name, daysAgo] of [
+      ['lately', 1],
+      ['long ago', 90],
+      ['never', undefined],
+      ['a month ago', 30],
+    ] as const) {
+      const { key } = await issue(storage, { name });
+      if (daysAgo === undefined) continue;
+      const last = NOW - daysAgo * DAY_SECONDS;
+      const usage = { keyId: key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: last, last };
+      await storage.usage.add(last, [usage]);
+    }
+    const names = async (wanted: object) =>
+      (await search(storage, { text: '', sort: 'unused', offset: 0, limit: 9, ...wanted })).keys.map(
+        ({ name }) => name,
+      );
+    assert.deepEqual(await names({}), ['never', 'long ago', 'a month ago', 'lately']);
+    assert.deepEqual(await names({ unused: 30 * DAY_SECONDS }), ['never', 'long ago', 'a month ago']);
+    assert.deepEqual(await names({ unused: 30 * DAY_SECONDS + 1 }), ['never', 'long ago']);
+    assert.deepEqual(await names({ sort: 'last-used' }), ['lately', 'a month ago', 'long ago', 'never']);
+  });
+
+  check('keys are ordered and filtered by the share of the limit of the day that they used', async ({ storage }) => {
+    const today = Math.floor(NOW / DAY_SECONDS);
+    for (const [name, limit, dayUsed, day] of [
+      ['many of many', 1_000, 799, today],
+      ['few of few', 10, 8, today],
+      ['yesterday', 10, 10, today - 1],
+      ['all', 100, 100, today],
+    ] as const) {
+      const { key } = await issue(storage, { name, plan: 'enterprise', limits: { minute: 1, day: limit } });
+      await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
+    }
+    const names = async (wanted: object) =>
+      (await search(storage, { text: '', sort: 'use', offset: 0, limit: 9, ...wanted })).keys.map(({ name }) => name);
+    assert.deepEqual(await names({}), ['all', 'few of few', 'many of many', 'yesterday']);
+    assert.deepEqual(await names({ near: 80 }), ['all', 'few of few']);
   });
 
   check('a key is expired from its end on, and banned until its ban ends or is lifted', async ({ storage }) => {
