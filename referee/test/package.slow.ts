@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runAction } from './kit/action.ts';
 import { temporaryFolder } from './kit/fixtures.ts';
 
 /** The package as somebody else installs it: alone in an empty folder, on every Node.js that is maintained. */
@@ -27,6 +28,26 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
 
   test('is small', () => {
     assert.ok(statSync(file).size < BYTES_MAX, `${statSync(file).size} bytes`);
+  });
+
+  test('runs in the GitHub Action, and so does the commit of the action', async () => {
+    using folder = temporaryFolder();
+    const checkout = join(folder.path, 'checkout');
+    const isSource = (path: string) => !/[/\\](node_modules|dist)$/.test(path);
+    for (const name of ['package.json', 'package-lock.json', 'referee', 'client/package.json', 'runtime'])
+      cpSync(join(HERE, '..', name), join(checkout, name), { recursive: true, filter: isSource });
+    const start = `'${process.execPath}' '${join(KIT, 'api.ts')}'`;
+    const program = 'fetch(process.env.REFEREE_URL + "/things", { method: "POST", body: "{}" }).then(() => {})';
+    for (const given of [file, '']) {
+      const { code, output, summary } = await runAction(
+        { command: `node -e '${program}'`, start, args: 'ok', package: given },
+        { workspace: folder.path, path: dirname(process.execPath), referee: join(checkout, 'referee') },
+      );
+      assert.equal(code, 0, output);
+      assert.match(summary, /Exit 0: no rule is broken\.\n$/);
+    }
+    const installed = readdirSync(join(checkout, 'node_modules')).filter((name) => !/^(\.|node-)/.test(name));
+    assert.deepEqual(installed, ['@pet-catalog', 'api-referee', 'commander']);
   });
 
   test('says in one line that a Node.js is too old', () => {

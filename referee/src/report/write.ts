@@ -173,9 +173,8 @@ export function markdownOf(suite: Suite): string {
         row(['---', '---']),
         ...verdicts.map((each) => row([idsOf([each]), words[each.verdict]])),
       ];
-  const failed = verdicts
-    .filter(isBad)
-    .map(({ id, message, fix = '' }) => `- ${cell(id)}: ${cell(message)}; ${cell(fix)}`);
+  const fixOf = ({ fix }: Verdict) => (fix === undefined ? '' : `; ${cell(fix)}`);
+  const failed = verdicts.filter(isBad).map((each) => `- ${cell(idsOf([each]))}: ${cell(each.message)}${fixOf(each)}`);
   return [`### ${cell(name)}`, rows.join('\n'), failed.join('\n'), ...notes.map(cell), cell(summary)]
     .filter((part) => part !== '')
     .join('\n\n');
