@@ -86,6 +86,36 @@ test('a ban that is stored while the bans of its key are being lifted waits for 
   assert.deepEqual(await storage.keys.banHistory(key.id, 10), []);
 });
 
+test('a change that the server ends as a deadlock is made again', { skip: noPostgres }, async () => {
+  await using database = await temporaryDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  // Sooner than the service gives a lock up.
+  await query(database.url, `alter database ${name} set deadlock_timeout = '500ms'`);
+  await using storage = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
+  const { unix } = OPTIONS.time.now();
+  const operator = new pg.Client({ connectionString: database.url });
+  await operator.connect();
+  const count = async (sql: string) => Number((await query(database.url, sql))[0]?.count);
+  const deadlocks = () => count(`select deadlocks as count from pg_stat_database where datname = '${name}'`);
+  try {
+    // The service is the one to be ended.
+    await operator.query(`set deadlock_timeout = '1min'`);
+    // On a busy machine the operator may come too late to make it one.
+    await untilTrue(async () => {
+      const { key } = await issue(storage);
+      const ban = nextBan(null, { startedAt: unix, reason: 'r' });
+      await operator.query(`begin; select from api_keys where id = '${key.id}' for update`);
+      const imposed = storage.keys.impose(key.id, ban, { epoch: 0, isAnswered: false });
+      await untilTrue(async () => (await count('select count(*) from pg_locks where not granted')) > 0);
+      await operator.query('select pg_advisory_xact_lock(7251002); commit');
+      assert.notEqual(await imposed, undefined);
+      return (await deadlocks()) > 0;
+    });
+  } finally {
+    await operator.end();
+  }
+});
+
 test('a save of counts that waits for another instance does not shorten the window that this one stores', {
   skip: noPostgres,
 }, async () => {
