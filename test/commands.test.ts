@@ -375,6 +375,14 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual(await found('--since', '3d'), [busy, old], 'most served first');
   assert.deepEqual(await found('--since', '3d', old), [old]);
   assert.equal((await usage('--since', '2h')).stderr, 'No requests with a key in the last 2h\n');
+  const none = await usage('--since', '2025-11-01', '--until', '2025-11-01 00:01');
+  assert.equal(none.stderr, 'No requests with a key in this time\n');
+  const hour = now - (now % 3_600);
+  const widened = await usage('--since', utc(hour - 3 * 86_400 + 60), '--until', utc(hour - 60));
+  assert.ok(
+    widened.stderr.endsWith(`\nOf whole hours, from ${utc(hour - 3 * 86_400)} to ${utc(hour)}\n`),
+    widened.stderr,
+  );
   const shown = await usage(busy);
   assert.equal(
     shown.stderr,
@@ -404,12 +412,14 @@ test('keys list shows each key with its state: active, banned, expired or revoke
   using place = workplace();
   const now = Math.floor(Date.now() / 1000);
   const expected: string[][] = [];
+  const secrets: string[] = [];
   {
     await using storage = await place.open();
     const issue = async (name: string, state: string, life: object = {}) => {
       const at = now - 1_000 + expected.length;
       const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free', ...life }, at);
       await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+      secrets.push(secret);
       expected.push([key.id, name, `${key.prefix}…`, 'free', '60/min 1000/day', '0 %', 'never', state]);
       return key.id;
     };
@@ -437,6 +447,8 @@ test('keys list shows each key with its state: active, banned, expired or revoke
   assert.deepEqual(await found('--q', 'LOUD', '--limit', '1'), ['loud']);
   assert.deepEqual(await found('--sort', 'oldest', '--expires-before', '30d'), ['lasting', 'over', 'gone']);
   assert.deepEqual(await found('--unused', '30d', '--plan', 'free', '--near', '80'), []);
+  assert.deepEqual(await found('--q', secrets[0] ?? ''), ['lasting'], 'a whole secret');
+  assert.equal((await place.command('keys', 'list', '--q', 'nowhere')).stderr, 'No key matches\n');
 });
 
 test('keys unban lifts the ban, and tells until when the windows refuse', async () => {

@@ -130,6 +130,11 @@ export function durationWithin(durations: readonly number[], share: number): num
   return DURATION_BOUNDS.at(-1);
 }
 
+/** Seconds in milliseconds, to two digits: more would be made up, since durations are counted by class. */
+export function inMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Number((seconds * 1_000).toPrecision(2));
+}
+
 /** Adds up the classes of several sets of requests. */
 export function sumDurations(all: readonly (readonly number[])[]): number[] {
   return [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index) =>

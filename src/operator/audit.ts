@@ -31,7 +31,10 @@ export const audit = resource({
   filters: {
     q: byText('Only changes from or to this text, as it stands', { label: 'Changed from or to', isWide: true }),
     actor: byText('Only changes by this system user, or by the token of this name', { label: 'Actor' }),
-    action: byText('Only changes of this kind, such as `key.revoke`', { label: 'Action', choices: ACTIONS }),
+    action: byText('Only changes of this kind, such as `key.revoke`, or events of the service, such as `started`', {
+      label: 'Action',
+      choices: ACTIONS,
+    }),
     target: byText('Only changes of what has this id; `service` for starts, failures and backups', {
       label: 'Target (id)',
     }),

@@ -80,7 +80,7 @@ export function byMoment(
 ): Filter<number> {
   return {
     ...shown,
-    about: `${about}; by RFC 3339, or as a distance from now such as \`24h\` or \`30d\``,
+    about: `${about}; by RFC 3339, as \`2026-01-31 18:00\` or \`2026-01-31\` (UTC), or as a distance from now such as \`24h\` or \`30d\``,
     schema: { type: 'string', example },
     read(text, name, now) {
       const seconds = parseDuration(text);

@@ -176,6 +176,10 @@ export function addList(add: AddCommand, resource: AnyResource): Command | undef
   if (!about) return undefined;
   const command = add(about.usage, about.about, 'read', async (context) => {
     const rows = await everyRow(resource, context, selectedBy(resource, context));
+    const isFiltered = Object.keys(resource.filters).some(
+      (name) => context.options[name] !== undefined && about.defaults?.[name] === undefined,
+    );
+    if (rows.length === 0 && isFiltered) return { json: rows, text: '', note: `No ${resource.noun[0]} matches` };
     return listed(resource, rows, context.now);
   });
   return withFilters(command, resource);

@@ -92,9 +92,10 @@ export function choiceLinks({ path, query }: Exchange, { name, label, options, d
   return html`<nav class="ranges" id="${name}-links" aria-label="${label}"><ul>${links}</ul></nav>`;
 }
 
-/** Reads a moment as forms write it (`2026-01-31 18:00`, UTC), or by RFC 3339. Throws `validation_failed`. */
+/** Reads a moment as forms write it (`2026-01-31 18:00`, or a day for its begin; UTC), or by RFC 3339. Throws. */
 export function formMoment(text: string, name: string): number {
-  return momentOf(text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d)$/, '$1T$2:00Z'), name);
+  const [, day, minute = '00:00'] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?$/.exec(text) ?? [];
+  return momentOf(day === undefined ? text : `${day}T${minute}:00Z`, name);
 }
 
 /** A link that downloads a list as CSV: all of it that the filters select. */

@@ -1,4 +1,4 @@
-import { type ApiKey, KEY_SORTS, KEY_STATES } from '../../catalog/api-key.ts';
+import { type ApiKey, KEY_SORTS, KEY_STATES, withoutSecret } from '../../catalog/api-key.ts';
 import type { Ban as RunningBan } from '../../catalog/ban.ts';
 import { banJson, type KeyJson, keyDetails, keysJson } from '../../catalog/operator/json.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
@@ -57,9 +57,9 @@ export const keys = resource({
     }),
   },
   sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
-  async page({ storage, now }, { q: text = '', sort: asked, limit, behind, ...filter }) {
+  async page({ storage, now }, { q = '', sort: asked, limit, behind, ...filter }) {
     const sort = KEY_SORTS.find((each) => each === asked) ?? 'newest';
-    const query = { ...filter, text, now };
+    const query = { ...filter, text: withoutSecret(q), now };
     if (sort === 'newest') {
       const from = behind && {
         isExact: behind.number % 2 === 1,

@@ -3,6 +3,7 @@ import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import {
   durationWithin,
+  inMilliseconds,
   mostOf,
   type Outcome,
   type RoutePoint,
@@ -155,11 +156,6 @@ function durationChart({
 export function milliseconds(seconds: number | undefined): string {
   const ms = inMilliseconds(seconds);
   return ms === undefined ? '–' : `${writeMilliseconds(ms)} ms`;
-}
-
-/** Two digits that count: more would be made up, since durations are counted by class. */
-function inMilliseconds(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : Number((seconds * 1_000).toPrecision(2));
 }
 
 function writeMilliseconds(ms: number): string {

@@ -5,6 +5,7 @@ import {
   type AuditQuery,
   type AuditStorage,
   type Operator,
+  SERVICE_EVENTS,
   SERVICE_TARGET,
   type ServiceEvent,
 } from '../../catalog/audit.ts';
@@ -14,6 +15,7 @@ import { contains, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
+const SERVICE_ACTIONS: ReadonlySet<string | undefined> = new Set(SERVICE_EVENTS);
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;
 /** Entries that a search by other letters than those of ASCII reads before others are served. */
@@ -36,7 +38,7 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
   #page({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
     return this.transactions.read(async (db) => {
       const conditions = [sql`at >= ${since}`];
-      if (target !== SERVICE_TARGET) conditions.push(sql`target <> ${SERVICE_TARGET}`);
+      if (target !== SERVICE_TARGET && !SERVICE_ACTIONS.has(action)) conditions.push(sql`target <> ${SERVICE_TARGET}`);
       if (before !== undefined) conditions.push(sql`id < ${before}`);
       if (after !== undefined) conditions.push(sql`id > ${after}`);
       if (target !== undefined) conditions.push(sql`target = ${target}`);

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LOCK_BYTES } from '../../src/storage/sqlite/claim.ts';
+import { manualClock } from '../kit/clock.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { apiClient, OPERATOR } from '../kit/operator.ts';
+import { run } from '../kit/process.ts';
+import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
+import { addUsage, LIST } from '../kit/usage.ts';
+
+/** The questions of the runbook: each command that it names is run, and gives the answer. */
+
+const PAGE = new URL('../../docs/operations.md', import.meta.url);
+/** The moment at which the dates of the page are those of yesterday. */
+const NOW = Date.UTC(2026, 10, 26, 18) / 1_000;
+const DAY_SECONDS = 86_400;
+const PETS = 'GET /v1/pets/{petId}';
+
+/** The commands of the page, by their question. */
+function commandsOf(page: string): Map<string, string[]> {
+  const [, section = ''] = /^## Questions\n([\s\S]*?)^## /m.exec(page) ?? [];
+  const rows = section.split('\n').filter((line) => line.startsWith('| '));
+  const cells = rows.slice(2).map((row) => row.split('|').map((cell) => cell.trim()));
+  return new Map(
+    cells.map(([, question = '', , commands = '']) => [
+      question,
+      [...commands.matchAll(/`([a-z][^`]* [^`]*|doctor)`/g)].map(([, command = '']) => command),
+    ]),
+  );
+}
+
+/** A shop that was used for two months. */
+async function fill(service: TestService) {
+  const { storage } = service;
+  const used = async (keyId: string, at: number, counts: object, route = LIST) => {
+    const record = { keyId, first: at, last: at, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, ...counts };
+    await addUsage(storage, at, [record], route);
+  };
+  const shop = await service.issue({ name: 'shop', owner: 'acme', plan: 'pro' });
+  const partner = await service.issue({ name: 'partner', owner: 'globex', plan: 'pro' });
+  const old = await service.issue({ name: 'old', expiresAt: NOW + 3 * DAY_SECONDS });
+  await service.issue({ name: 'lasting', expiresAt: NOW + 30 * DAY_SECONDS });
+  const yesterday = Date.UTC(2026, 10, 25) / 1_000;
+  await used(shop.key.id, yesterday + 3_600, { served: 900 });
+  await used(shop.key.id, Date.UTC(2026, 9, 3) / 1_000, { served: 31 });
+  await used(shop.key.id, Date.UTC(2026, 10, 3) / 1_000, { served: 5 });
+  await used(partner.key.id, yesterday + 14 * 3_600 + 180, { serverErrors: 7 });
+  await used(shop.key.id, yesterday + 14 * 3_600 + 240, { serverErrors: 2 });
+  await used(partner.key.id, yesterday, { served: 12 }, PETS);
+  await used(old.key.id, NOW - 40 * DAY_SECONDS, { served: 1 });
+  await used(partner.key.id, NOW - 600, { served: 3 }, PETS);
+  const counts = { route: PETS, served: 100, clientErrors: 0, refused: 0, serverErrors: 0 };
+  await storage.usage.addRoutes(yesterday, [{ ...counts, durations: [0, 0, 0, 0, 0, 0, 0, 98, 0, 2] }]);
+  await storage.usage.addRoutes(NOW - 600, [{ ...counts, durations: [0, 0, 100] }]);
+  const day = Math.floor(NOW / DAY_SECONDS);
+  await storage.limits.saveCounts([{ keyId: partner.key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed: 9_000 }]);
+  await storage.audit.addEvent(
+    { at: NOW - DAY_SECONDS, event: 'started', members: { version: '0.3.0' } },
+    { actor: 'host', via: 'service' },
+  );
+  await storage.keys.update(old.key.id, { name: 'older' }, OPERATOR);
+  const { resource: pet } = await storage.pets.insert(
+    { name: 'Rex', status: 'available', ...(await category(service)) },
+    { keyId: shop.key.id },
+  );
+  await storage.pets.setQuantity(pet.id, 3, { keyId: shop.key.id });
+  const idempotency = { key: 'cart-4711', fingerprint: 'f' };
+  await storage.orders.insert({ petId: pet.id, quantity: 2 }, { keyId: shop.key.id, idempotency });
+  await service.call(shop.secret, '/categories?limit=0', { headers: { 'x-request-id': 'wrong-1' } });
+  await apiClient(service, 'viewer', 'operator');
+  await signIn(service);
+  return { shop, partner, old };
+}
+
+async function category({ storage }: TestService): Promise<{ categoryId: number }> {
+  const { resource } = await storage.categories.insert({ name: 'Dog' }, { keyId: 'k' });
+  return { categoryId: resource.id };
+}
+
+test('each command of the questions in the runbook gives the answer', async () => {
+  using folder = temporaryFolder();
+  const DATABASE_URL = `sqlite:${join(folder.path, 'x.db')}`;
+  await using service = await testService({ DATABASE_URL }, manualClock(NOW));
+  const { shop, partner } = await fill(service);
+  // As `serve` notes it behind the lock that it holds.
+  writeFileSync(join(folder.path, 'x.db.lock'), `${'\0'.repeat(LOCK_BYTES)}${service.operatorUrl}\nx\n`);
+
+  const names = {
+    'REQUEST-ID': 'wrong-1',
+    PREFIX: shop.key.prefix,
+    ID: partner.key.id,
+    ORDER: 'cart-4711',
+    NAME: 'operator',
+  };
+  /** What each command of a question prints: the lines of tables without their ids. */
+  const ANSWERS: Readonly<Record<string, readonly RegExp[]>> = {
+    'Which keys are used most this week?': [/^ID .*\nkey_\w+ +shop +900 .*\nkey_\w+ +partner +15 .*\n$/],
+    'Which are near the limit of the day?': [/^ID .*\nkey_\w+ +partner .* 9,000 \(90 %\) .*\n$/],
+    'Why was this request refused?': [/^400 validation_failed: A value is missing/],
+    'Who got a 5xx at 14:03 yesterday?': [/^ID .*\nkey_\w+ +partner +0 +0 +0 +7 .*\n$/],
+    'Who changed what?': [/test +cli +key\.update +key_\w+ +\{"name":"old"\} → \{"name":"older"\}/],
+    'Which were not used for 30 days?': [/^ID .*\nkey_\w+ +lasting .*\nkey_\w+ +older .*\n$/],
+    'Which expire this week?': [/^ID .*\nkey_\w+ +older .*\n$/],
+    'What changed since the release?': [
+      /^AT .*\n2026-11-25T18:00:00Z +host +service +started .*"version":"0\.3\.0"/,
+      /key\.update .*"older"/,
+    ],
+    'How much room is left?': [/catalog: 1 of 100000 categories.*\n(?:.*\n)*.*MiB are free/],
+    'Is the backup good?': [/backups: /],
+    'A key leaked: whose is it?': [/^ID .*\nkey_\w+ +shop .* acme .*\n$/],
+    'A customer needs more at once': [/"plan": "business"/],
+    'An order is lost': [/"action": "placed"/],
+    'p99 of a route now, and yesterday?': [
+      /^ROUTE .* P99 MS .*\nGET \/v1\/pets\/\{petId\} +3 +0 +0 +0 +1\.8 +2\.5 /,
+      /^ROUTE .* P99 MS .*\n(?:.*\n)*GET \/v1\/pets\/\{petId\} +12 +0 +0 +0 +76 +380 /,
+    ],
+    'What did they use in October?': [/^owner,.*\nacme,31,.*\n,1,.*\n$/],
+    'Who can log in?': [/^ID .*\nsession_\w+ +operator +admin /, /^ID .*\nop_\w+ +operator +\S+ +viewer .* active/],
+    'An employee leaves': [/^1 of operator: session_/, /^1 of operator: op_/],
+    'Who still calls what is deprecated?': [/^ID .*\nkey_\w+ +partner +15 .*\n$/],
+    'To PostgreSQL; back to yesterday': [],
+  };
+  const asked = commandsOf(readFileSync(PAGE, 'utf8'));
+  assert.deepEqual([...asked.keys()], Object.keys(ANSWERS));
+  for (const [question, commands] of asked) {
+    const answers = ANSWERS[question] ?? [];
+    assert.equal(commands.length, answers.length, question);
+    for (const [index, command] of commands.entries()) {
+      const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
+      const args = words.map((word) => names[word as keyof typeof names] ?? word);
+      const env = { DATABASE_URL };
+      const { stdout, stderr, code } = await run(args, { cwd: folder.path, env, invocation: { time: service.clock } });
+      assert.equal(code, 0, `${command}: ${stderr}`);
+      const told = command.includes('--actor') ? stderr : stdout;
+      assert.match(told, answers[index] as RegExp, `${command}: ${told}${stderr}`);
+    }
+  }
+});
