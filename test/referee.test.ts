@@ -45,7 +45,7 @@ test('our own client keeps every rule for every kind of request, under all plays
 test('a suite is judged before an ephemeral catalog that is started for each play', async () => {
   // Well-formed, and not a secret.
   const key = 'petcat_live_EphemeralServiceOfATest000000011RJLY';
-  const start = `${process.execPath} ${CATALOG} serve --ephemeral --port 0 --bootstrap-key ${key}`;
+  const start = `'${process.execPath}' '${CATALOG}' serve --ephemeral --port 0 --bootstrap-key ${key}`;
   const program = `
     const url = process.env.PET_CATALOG_URL;
     const headers = { authorization: 'Bearer ' + process.env.PET_CATALOG_KEY, 'content-type': 'application/json' };

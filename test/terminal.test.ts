@@ -14,7 +14,8 @@ import { temporaryFolder } from './kit/service.ts';
 
 const RED = '\x1b[31m';
 const skip = missingPrograms('script');
-const DOCTOR = `${process.execPath} ${COMMAND} doctor --port nowhere`;
+const PROGRAM = `'${process.execPath}' '${COMMAND}'`;
+const DOCTOR = `${PROGRAM} doctor --port nowhere`;
 
 test('problems are red on a terminal, unless NO_COLOR or --no-color is given', { skip }, async () => {
   using folder = temporaryFolder();
@@ -40,7 +41,7 @@ test('problems are red on a terminal, unless NO_COLOR or --no-color is given', {
 test('what is told on a terminal is red there, wherever stdout goes', { skip }, async () => {
   using folder = temporaryFolder();
   const settings = '--port 0 --operator-port 0 --backup-dir /dev/null/none';
-  const serve = `echo $$ > pid; exec ${process.execPath} ${COMMAND} serve ${settings} > out`;
+  const serve = `echo $$ > pid; exec ${PROGRAM} serve ${settings} > out`;
   const [program, ...args] = ['script', '--quiet', '--return', '--command', serve, '/dev/null'] as const;
   const terminal = spawn(program, args, {
     cwd: folder.path,
@@ -66,7 +67,7 @@ test('an import shows on a terminal how far it is, and in a pipe nothing', { ski
   const cwd = folder.path;
   writeFileSync(join(cwd, 'names.ndjson'), '{"name":"c"}\n'.repeat(150));
   await run(['migrate'], { cwd });
-  const importing = `${process.execPath} ${COMMAND} categories import names.ndjson`;
+  const importing = `${PROGRAM} categories import names.ndjson`;
   const shown = await runProcess([], {
     cwd,
     env: { TERM: 'xterm' },

@@ -15,7 +15,7 @@ import { upstreamOf } from './kit/upstream.ts';
 
 const PROGRAM = fileURLToPath(new URL('./kit/program.ts', import.meta.url));
 const API = fileURLToPath(new URL('./kit/api.ts', import.meta.url));
-const START = `${process.execPath} ${API}`;
+const START = `'${process.execPath}' '${API}'`;
 const SCHEMA = JSON.parse(readFileSync(new URL('../client-report.schema.json', import.meta.url), 'utf8'));
 const isReport = new Ajv2020({ strict: false }).compile(SCHEMA);
 

@@ -14,6 +14,6 @@ const BROWSER = ['--no-sandbox', '--hide-scrollbars', '--window-size=1150,800', 
 using folder = temporaryFolder();
 const page = join(folder.path, 'report.html');
 const client = ['--', process.execPath, program, 'no-key'];
-const args = ['client', '--start', `${process.execPath} ${api}`, '--jobs', '4', '--html', page, ...client];
+const args = ['client', '--start', `'${process.execPath}' '${api}'`, '--jobs', '4', '--html', page, ...client];
 spawnSync(process.execPath, [COMMAND, ...args], { cwd: folder.path, stdio: 'inherit' });
 spawnSync('chromium-headless-shell', [...BROWSER, pathToFileURL(page).href], { stdio: 'inherit' });

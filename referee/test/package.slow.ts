@@ -74,7 +74,7 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
       assert.ok(installed.length <= DEPENDENCIES_MAX + 1, `${installed}`);
       const program = 'fetch(process.env.REFEREE_URL + "/things", { method: "POST", body: "{}" }).then(() => {})';
       // The API runs on the checkout's Node.js, which reads TypeScript.
-      const api = `${process.execPath} ${join(KIT, 'api.ts')}`;
+      const api = `'${process.execPath}' '${join(KIT, 'api.ts')}'`;
       const args = ['referee', 'client', 'ok', '--start', api, '--json', '--', node, '-e', program];
       const env = { PATH: `${bin}:${process.env.PATH}` };
       const { stdout, stderr, status } = spawnSync('npx', ['--no-install', ...args], { ...inFolder, env });

@@ -81,7 +81,12 @@ async function outcomesOf(calling: Calling, cases: readonly (readonly Answer[])[
 }
 
 /** Runs a program that has the sample and reads the addresses from a file. */
-async function inProgram(language: string, command: string, files: Record<string, string>, urls: readonly string[]) {
+async function inProgram(
+  language: string,
+  command: readonly string[],
+  files: Record<string, string>,
+  urls: readonly string[],
+) {
   using folder = temporaryFolder();
   const [sample = ''] = codeIn(text, 'When to retry', language);
   for (const [name, code] of Object.entries({ ...files, 'urls.json': JSON.stringify(urls) })) {
@@ -90,7 +95,7 @@ async function inProgram(language: string, command: string, files: Record<string
       code.replace('SAMPLE', () => sample),
     );
   }
-  const [program = '', ...args] = command.split(' ');
+  const [program = '', ...args] = command;
   const { stdout } = await run(program, args, { cwd: folder.path, env: { ...process.env, TZ: 'America/New_York' } });
   return JSON.parse(stdout);
 }
@@ -173,13 +178,13 @@ const LANGUAGES: readonly { name: string; calling: Calling; skip: string | false
     calling(urls) {
       const [sample = ''] = codeIn(text, 'When to retry', 'js');
       const files = { 'sample.mjs': sample.replaceAll('setTimeout(', 'sleep('), 'test.mjs': JAVASCRIPT };
-      return inProgram('', `${process.execPath} test.mjs`, files, urls);
+      return inProgram('', [process.execPath, 'test.mjs'], files, urls);
     },
     skip: false,
   },
   {
     name: 'Python',
-    calling: (urls) => inProgram('py', 'python3 test.py', { 'sample.py': 'SAMPLE', 'test.py': PYTHON }, urls),
+    calling: (urls) => inProgram('py', ['python3', 'test.py'], { 'sample.py': 'SAMPLE', 'test.py': PYTHON }, urls),
     skip: !hasRequests && 'python3 has no package requests',
   },
   {
@@ -187,7 +192,7 @@ const LANGUAGES: readonly { name: string; calling: Calling; skip: string | false
     calling(urls) {
       const [sample = ''] = codeIn(text, 'When to retry', 'go');
       const files = { 'sample.go': sample.replaceAll('time.Sleep(', 'sleep('), 'main.go': GO };
-      return inProgram('', 'go run main.go sample.go', files, urls);
+      return inProgram('', ['go', 'run', 'main.go', 'sample.go'], files, urls);
     },
     skip: !hasGo && 'go is not installed',
   },

@@ -89,7 +89,7 @@ for (const [what, script, url] of [
     const listen = `.listen(0, '127.0.0.1', function () { console.log('${script}'.replace('PORT', this.address().port)) })`;
     writeFileSync(file, `require('node:http').createServer((_, answer) => answer.end('here'))${listen}`);
     const pids = join(folder.path, 'pid');
-    const command = `sleep 1000 & echo $! > ${pids}; ${process.execPath} ${file}; true`;
+    const command = `sleep 1000 & echo $! > ${pids}; '${process.execPath}' ${file}; true`;
     {
       await using api = await startApi(command, { ...usual, upstream: undefined });
       assert.equal(new URL(api.url).pathname.replace(/\/$/, ''), url);
