@@ -10,7 +10,6 @@ import {
   SETTING_NAMES,
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
-import type { Outage } from '../telemetry/events.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
@@ -30,10 +29,9 @@ const SERVICE = 'service';
 const ANSWER_MS = 10_000;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
-type TimedOutage = Omit<Outage, 'since'> & { readonly since: string };
 interface Readiness {
   readonly message?: string;
-  readonly outages?: readonly TimedOutage[];
+  readonly outages?: readonly string[];
 }
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
@@ -105,21 +103,15 @@ async function askService({ database }: Config): Promise<Finding[]> {
       signal: AbortSignal.timeout(ANSWER_MS),
     });
     const { message, outages = [] } = (await answer.json()) as Readiness;
-    if (outages.length > 0) return outages.map((each) => outage(url, each));
-    if (answer.ok) return [ok(SERVICE, `The service at ${url} is ready`)];
-    return [warning(SERVICE, `The service at ${url} is not ready: ${message}`, 'see its log')];
+    const fails = answer.ok ? outages : [`is not ready: ${message}`];
+    const advice = 'see its log; it recovers by itself when the cause is gone';
+    if (fails.length > 0) return fails.map((each) => problem(SERVICE, `The service at ${url} ${each}`, advice));
+    return [ok(SERVICE, `The service at ${url} is ready`)];
   } catch (error) {
     if ((error as Error).name !== 'TimeoutError') return [];
     const finding = `The service at ${url} did not answer within ${ANSWER_MS / 1_000} s`;
     return [problem(SERVICE, finding, 'see its log; restart it if it hangs')];
   }
-}
-
-function outage(url: string, { of, work, since, cause }: TimedOutage): Finding {
-  const event = of === 'redis' ? 'limiter_degraded' : 'storage_failing';
-  const fails = of === 'redis' ? 'counts without Redis' : `cannot ${work} the database`;
-  const advice = `see \`${event}\` in its log; it recovers by itself when the cause is gone`;
-  return problem(SERVICE, `The service at ${url} ${fails} since ${since}: ${cause}`, advice);
 }
 
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */

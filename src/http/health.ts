@@ -3,7 +3,6 @@ import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { utc } from '../stdx/time.ts';
 import type { Outage } from '../telemetry/events.ts';
-import { errorAnswer } from './errors.ts';
 import type { PageHandler } from './pages.ts';
 import type { Answer } from './transport/exchange.ts';
 
@@ -42,10 +41,12 @@ export class Health {
   /** The same for operators: `/readyz` also says what fails, since when and why, as the log does. */
   operatorPages(): [string, PageHandler][] {
     const ready = async (): Promise<Answer> => {
-      const answer = await this.ready().catch(errorAnswer);
+      const inWords = () => [...this.#outages.values()].map(outageInWords);
+      const answer = await this.ready().catch((error: Error) => {
+        throw new CatalogError('unavailable', [error.message, ...inWords()].join('; '));
+      });
       if (this.#outages.size === 0) return answer;
-      const outages = [...this.#outages.values()].map((each) => ({ ...each, since: utc(each.since) }));
-      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), outages }) };
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), outages: inWords() }) };
     };
     return [...this.pages(), ['/readyz', ready]];
   }
@@ -72,4 +73,9 @@ export class Health {
     const redis = this.#redis ? { redis: this.#redis.state } : {};
     return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...writes, ...redis }) };
   }
+}
+
+function outageInWords({ work, since, cause }: Outage): string {
+  const fails = work === 'count' ? 'counts without Redis' : `cannot ${work} the database`;
+  return `${fails} since ${utc(since)}: ${cause}`;
 }

@@ -68,8 +68,7 @@ const WAITING_MAX = 50;
 
 /** A part that this instance cannot use, since when (Unix seconds), and why, as its line in the log says. */
 export interface Outage {
-  readonly of: 'database' | 'redis';
-  /** The work that fails. */
+  /** The work that fails; `count` is that of Redis. */
   readonly work: 'read' | 'write' | 'count';
   readonly since: number;
   readonly cause: string;
@@ -183,7 +182,7 @@ function limitEvents({ log, metrics, redis, outages }: LineSinks) {
     /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
     limiterDegraded(error: unknown) {
       metrics.limiterDegraded.set(1);
-      outages.set('count', { of: 'redis', work: 'count', since: nowUnix(), cause: causeOf(error) });
+      outages.set('count', { work: 'count', since: nowUnix(), cause: causeOf(error) });
       log.error({ event: 'limiter_degraded', redis, err: error });
     },
     limiterRecovered() {
@@ -209,7 +208,7 @@ function storageEvents({ log, metrics, outages }: LineSinks) {
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
       const cause = reason.reason ?? causeOf(error);
-      outages.set(work, { of: 'database', work, since: nowUnix(), cause });
+      outages.set(work, { work, since: nowUnix(), cause });
       log.error({ event: 'storage_failing', work, database, ...reason });
     },
     storageRecovered(work: 'read' | 'write') {

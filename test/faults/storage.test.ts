@@ -90,8 +90,8 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
   const { outages, ...ready } = JSON.parse(await operator('/readyz'));
   assert.deepEqual(ready, { status: 'ready', database: 'ok', writes: 'failing' });
-  const [{ since, ...outage }] = outages;
-  assert.deepEqual(outage, { of: 'database', work: 'write', cause: 'the disk is full; make room' });
+  const [cannotWrite = ''] = /^cannot write the database since \S+Z: the disk is full/.exec(outages[0]) ?? [];
+  assert.notEqual(cannotWrite, '', `${outages}`);
   assert.match(await operator('/metrics'), /^pet_catalog_storage_failing\{work="write"\} 1$/m);
   const doctor = await run(['doctor'], options);
   assert.equal(doctor.code, 1);
@@ -99,7 +99,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
     doctor.stdout,
     /PROBLEM disk: 0 MiB are free beside \.\/data\/pet-catalog\.db \(\d+ MiB, and \d+ MiB of log\)\n +→ make room/,
   );
-  const cannot = `PROBLEM service: The service at ${operatorUrl(service)} cannot write the database since ${since}: the disk is full`;
+  const cannot = `PROBLEM service: The service at ${operatorUrl(service)} ${cannotWrite}`;
   assert.ok(doctor.stdout.includes(cannot), doctor.stdout);
   const command = await run(['keys', 'create', '--name', 'late'], options);
   assert.deepEqual([command.code, command.stdout], [1, '']);
