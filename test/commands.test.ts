@@ -423,7 +423,7 @@ test('keys list shows each key with its state: active, banned, expired or revoke
       expected.push([key.id, name, `${key.prefix}…`, 'free', '60/min 1000/day', '0 %', 'never', state]);
       return key.id;
     };
-    await issue('lasting', 'active', { expiresAt: now + 10_000 });
+    await issue('lasting', `active until ${utc(now + 10_000)}`, { expiresAt: now + 10_000 });
     await issue('over', `expired ${utc(now - 1)}`, { expiresAt: now - 1 });
     const banned = await issue('loud', `banned until ${utc(now + 3_600)}`);
     const ban = { keyId: banned, startedAt: now, endsAt: now + 3_600, level: 1, reason: 'loud' };

@@ -41,6 +41,11 @@ async function fill(service: TestService) {
   const shop = await service.issue({ name: 'shop', owner: 'acme', plan: 'pro' });
   const partner = await service.issue({ name: 'partner', owner: 'globex', plan: 'pro' });
   const old = await service.issue({ name: 'old', expiresAt: NOW + 3 * DAY_SECONDS });
+  for (const name of ['over', 'gone']) {
+    const { key } = await service.issue({ name, ...(name === 'over' && { expiresAt: NOW + 1 }) });
+    if (name === 'gone') await storage.keys.revoke(key.id, NOW, OPERATOR);
+  }
+  service.clock.advance(2);
   await service.issue({ name: 'lasting', expiresAt: NOW + 30 * DAY_SECONDS });
   const yesterday = Date.UTC(2026, 10, 25) / 1_000;
   await used(shop.key.id, yesterday + 3_600, { served: 900 });
@@ -102,7 +107,7 @@ test('each command of the questions in the runbook gives the answer', async () =
     'Who got a 5xx at 14:03 yesterday?': [/^ID .*\nkey_\w+ +partner +0 +0 +0 +7 .*\n$/],
     'Who changed what?': [/test +cli +key\.update +key_\w+ +\{"name":"old"\} → \{"name":"older"\}/],
     'Which were not used for 30 days?': [/^ID .*\nkey_\w+ +lasting .*\nkey_\w+ +older .*\n$/],
-    'Which expire this week?': [/^ID .*\nkey_\w+ +older .*\n$/],
+    'Which expire this week?': [/^ID .*\nkey_\w+ +older .* active until 2026-11-29T18:00:00Z\n$/],
     'What changed since the release?': [
       /^AT .*\n2026-11-25T18:00:00Z +host +service +started .*"version":"0\.3\.0"/,
       /key\.update .*"older"/,

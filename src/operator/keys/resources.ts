@@ -211,7 +211,8 @@ function stateText({ revokedAt, expiresAt, pausedAt, ban }: KeyJson, now: number
   if (revokedAt) return `revoked ${revokedAt}`;
   if (expiresAt && expiresAt <= utc(now)) return `expired ${expiresAt}`;
   if (pausedAt) return `paused ${pausedAt}`;
-  return ban ? `banned until ${ban.until}` : 'active';
+  if (ban) return `banned until ${ban.until}`;
+  return expiresAt ? `active until ${expiresAt}` : 'active';
 }
 
 function share(used: number, limit: number): string {
