@@ -40,7 +40,7 @@ test('a ban is imposed once, though the outcome was lost', options, async () => 
   for (let i = 0; i < 59; i += 1) await bans.charge(key);
   proxy.breakNext('after', 'insert into bans');
   assert.equal((await bans.charge(key)).refusal, 'key_banned', 'it is enforced, though it may not be stored');
-  assert.ok(proxy.hasBroken, 'the statement never came');
+  await untilTrue(() => proxy.hasBroken, 'the statement never came');
   await untilTrue(async () => (await storage.keys.banHistory(key.id, 10)).length > 0);
   await bans[Symbol.asyncDispose]();
   assert.equal((await storage.keys.banHistory(key.id, 10)).length, 1);
