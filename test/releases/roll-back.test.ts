@@ -10,8 +10,8 @@ import { releaseBefore } from '../kit/releases/programs.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /**
- * The release before puts a checksum into each row of categories, pets, orders, keys and secrets, and leaves a row out
- * that its checksum does not fit. It takes every row that the present code made or changed.
+ * The release before takes every row that the present code made or changed. 0.2.0 puts a checksum into each row of
+ * categories, pets, orders, keys and secrets, and leaves a row out that its checksum does not fit.
  */
 
 const CHECKED = ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets'];
@@ -24,7 +24,9 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     await using server = engine === 'PostgreSQL' ? await temporaryDatabase() : undefined;
     const file = join(folder.path, 'x.db');
     const options = { cwd: folder.path, env: { DATABASE_URL: server?.url ?? `sqlite:${file}` } };
-    const before = { ...options, command: releaseBefore(folder.path).command };
+    const { version, command: program } = releaseBefore(folder.path);
+    const before = { ...options, command: program };
+    const hasChecksums = version === '0.2.0';
     const withChecksums = async (table: string) => {
       const counted = `select count(checksum) as sealed from ${table}`;
       if (server) return Number(((await query(server.url, counted))[0] as { sealed: string }).sealed);
@@ -46,7 +48,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       ...['Rex', 'Tom', 'Kit'].map((name) => ['POST', '/pets', { name, categoryId: 1, status: 'available' }] as const),
       ...[1, 2].map((petId) => ['POST', '/store/orders', { petId, quantity: 1 }] as const),
     ]);
-    for (const table of CHECKED) assert.ok((await withChecksums(table)) >= 2, table);
+    if (hasChecksums) for (const table of CHECKED) assert.ok((await withChecksums(table)) >= 2, table);
 
     await command('migrate', options);
     await command('categories rename 1 Ox', options);
@@ -65,7 +67,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       ['DELETE', '/store/orders/2', undefined],
     ]);
 
-    assert.match(await command('doctor', before), /rows: Every row is as it was written/);
+    const doctor = await command('doctor', before);
+    if (hasChecksums) assert.match(doctor, /rows: Every row is as it was written/);
     const read = [stays?.key, rotated?.key, key, changed?.key, made].flatMap((secret) =>
       ['/categories', '/pets', '/store/orders'].map((path) => ['GET', path, undefined, secret] as const),
     );

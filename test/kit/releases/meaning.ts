@@ -147,7 +147,9 @@ export async function assertOperators(service: TestService, recorded: Recorded, 
     ['revoked', 401],
   ] as const)
     await operated(service, tokens[name] ?? '', `/keys/${keys.banned?.id}/ban`, { method: 'DELETE', status });
-  const page = (name: string) => send(service, '/keys', { headers: { cookie: cookies[name] ?? '' } });
+  // Since 0.3.0 a cookie is named after the port.
+  const cookieOf = (name: string) => cookies[name]?.replace(/_\d+=/, `_${new URL(service.operatorUrl).port}=`) ?? '';
+  const page = (name: string) => send(service, '/keys', { headers: { cookie: cookieOf(name) } });
   for (const [name, status] of [
     ['admin', 200],
     ['viewer', 200],
