@@ -118,7 +118,6 @@ test('the overview has a timeline of what failed, recovered, was backed up and s
     ['good: Started, version 1.2.0; it was 1.1.0 before; it had not been stopped', 'good: Started, version 1.1.0'],
     'each machine has its own version',
   );
-  assert.deepEqual(await service.storage.audit.list({ since: 0, limit: 9, action: 'started' }), []);
   assert.match(await operator.page('/audit?target=service'), /<code>stopping<\/code>.*version: .*1\.2\.3/s);
   const told = await operator.page('/audit?target=service');
   assert.match(told, /<code>backup_made<\/code>.*<li>at: <ins><bdi>1970-01-01T00:00:01Z<\/bdi><\/ins><\/li>/s);
