@@ -32,7 +32,8 @@ export const SETTINGS = {
   },
   REDIS_URL: {
     default: '',
-    about: 'Redis in which several instances count together: redis://… or rediss://…; if empty, each counts alone',
+    about:
+      'Redis, or a node of its cluster, in which instances count together: redis://… or rediss://…; if empty, each alone',
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },

@@ -83,7 +83,7 @@ export interface OpenedService extends AsyncDisposable {
 
 /**
  * Opens all that a service consists of, as configured, and starts it; undefined if it was stopped before. Throws
- * `ServiceNotStarted`, `DatabaseNotOpened` or `LimiterNotOpened`.
+ * `ServiceNotStarted` or `DatabaseNotOpened`.
  */
 export async function openService(config: Config, options: OpenOptions): Promise<OpenedService | undefined> {
   const { database, accessLog, categoriesMax, categoriesBytesMax } = config;

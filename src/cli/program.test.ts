@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import os, { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
-import { LimiterNotOpened } from '../limits/limiter.ts';
+import { DatabaseNotOpened } from '../storage/engine.ts';
 import { operatorOf } from './invocation.ts';
 
 test('a reason for which a command cannot begin is told alone, and an error of ours with its place', async () => {
@@ -14,7 +14,7 @@ test('a reason for which a command cannot begin is told alone, and an error of o
     return run(['version'], { cwd: tmpdir(), invocation: { print } });
   };
   const told = (stderr: string) => ({ code: 1, stdout: '', stderr });
-  assert.deepEqual(await failing(new LimiterNotOpened('No Redis')), told('pet-catalog: No Redis\n'));
+  assert.deepEqual(await failing(new DatabaseNotOpened('No database')), told('pet-catalog: No database\n'));
   assert.deepEqual(await failing('odd'), told('pet-catalog: odd\n'));
   const { code, stderr } = await failing(new Error('ours'));
   assert.equal(code, 1);

@@ -1,7 +1,6 @@
 import { Command, type CommanderError, Help } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
-import { LimiterNotOpened } from '../limits/limiter.ts';
 import { DatabaseLacks, DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
 import { refuseFormer } from './former.ts';
@@ -26,9 +25,6 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['config'], load: async () => (await import('./doctor.ts')).addConfigCommand },
   { names: ['openapi', 'version', 'licenses'], load: async () => (await import('./about.ts')).addAboutCommands },
 ];
-
-/** An error whose message says why a command could not begin. */
-const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened];
 
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
@@ -108,7 +104,7 @@ function report(error: unknown, invocation: Invocation): number {
     for (const mistake of error.mistakes) tell(mistake);
     return 2;
   }
-  if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
+  if (error instanceof CatalogError || error instanceof DatabaseNotOpened) {
     const { cause, message } = error as Error;
     tell(cause instanceof DatabaseLacks ? cause.message : message);
     return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;

@@ -73,7 +73,7 @@ test('what fails, since when and why is told to operators alone', async (t) => {
   const ready = [operators?.(), anyone?.()];
   checks[1]?.resolve(SOUND);
   const answer = { status: 'ready', database: 'ok', redis: 'degraded' };
-  assert.deepEqual(await Promise.all(ready), [{ ...answer, outages: [told] }, answer]);
+  assert.deepEqual(await Promise.all(ready), [{ ...answer, redisLost: ['10.0.0.2:6379'], outages: [told] }, answer]);
 });
 
 /** A health whose checks end when the test says so, by a clock that the test moves, with a Redis that is lost. */
@@ -89,7 +89,7 @@ function probed(t: TestContext, outages: readonly Outage[] = []) {
     },
   };
   const byWork = new Map(outages.map((each) => [each.work, each]));
-  const health = new Health(storage as Storage, { state: 'degraded' }, byWork);
+  const health = new Health(storage as Storage, { state: 'degraded', lostMasters: ['10.0.0.2:6379'] }, byWork);
   return {
     health,
     checks,

@@ -12,7 +12,7 @@ const CHECK_CACHED_MS = 1_000;
 /** Liveness and readiness of the process. */
 export class Health {
   readonly #storage: Storage;
-  readonly #redis: Pick<Limiter, 'state'> | undefined;
+  readonly #redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined;
   readonly #outages: ReadonlyMap<unknown, Outage>;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
@@ -21,7 +21,7 @@ export class Health {
   /** `redis` is the limiter if it counts there. */
   constructor(
     storage: Storage,
-    redis: Pick<Limiter, 'state'> | undefined,
+    redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined,
     outages: ReadonlyMap<unknown, Outage> = new Map(),
   ) {
     this.#storage = storage;
@@ -38,7 +38,7 @@ export class Health {
     ];
   }
 
-  /** The same for operators: `/readyz` also says what fails, since when and why, as the log does. */
+  /** The same for operators: `/readyz` also says what fails, since when and why, and which masters of a cluster. */
   operatorPages(): [string, PageHandler][] {
     const ready = async (): Promise<Answer> => {
       const inWords = () => [...this.#outages.values()].map(outageInWords);
@@ -46,7 +46,9 @@ export class Health {
         throw new CatalogError('unavailable', [error.message, ...inWords()].join('; '));
       });
       if (this.#outages.size === 0) return answer;
-      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), outages: inWords() }) };
+      const { lostMasters = [] } = this.#redis ?? {};
+      const lost = lostMasters.length > 0 && { redisLost: lostMasters };
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), ...lost, outages: inWords() }) };
     };
     return [...this.pages(), ['/readyz', ready]];
   }

@@ -77,6 +77,10 @@ export class Bans implements Limiter {
     return this.#limiter.state;
   }
 
+  get lostMasters(): readonly string[] | undefined {
+    return this.#limiter.lostMasters;
+  }
+
   charge(key: ApiKey): Decision | Promise<Decision> {
     const ban = this.#banOf(key);
     if (ban) return this.#refuse(key, ban, () => this.charge(key));

@@ -3,11 +3,8 @@ import type { Decision } from './window.ts';
 
 export type { Decision };
 
-/** `degraded`: the shared counts are unavailable, so each instance admits its share of every limit. */
+/** `degraded`: shared counts, of all keys or of some, are unavailable: of those each instance admits its share. */
 export type LimiterState = 'ok' | 'degraded';
-
-/** A limiter that cannot be opened as the settings ask for it; the message says why, and what to do. */
-export class LimiterNotOpened extends Error {}
 
 /**
  * Decides on the requests of each key, by the rules of `window.ts`.
@@ -18,6 +15,8 @@ export class LimiterNotOpened extends Error {}
  */
 export interface Limiter extends AsyncDisposable {
   readonly state: LimiterState;
+  /** The masters of a Redis Cluster whose counts are unavailable. */
+  readonly lostMasters?: readonly string[] | undefined;
   /**
    * Spends one request of the key's windows, or refuses; synchronously if the key's counts are in memory. Rejects with
    * `unavailable` if they cannot be read.

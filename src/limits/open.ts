@@ -9,10 +9,7 @@ type LimiterOptions = Pick<RedisLimiterOptions, 'time' | 'events' | 'serverTime'
   readonly storage: Storage;
 };
 
-/**
- * Opens the configured limiter. If Redis does not answer it starts degraded, and retries. Throws `LimiterNotOpened` if
- * Redis is a node of a cluster.
- */
+/** Opens the configured limiter. If Redis does not answer it starts degraded, and retries. */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   options: LimiterOptions,
@@ -22,11 +19,6 @@ export async function openLimiter(
   // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');
   const limiter = new RedisLimiter({ ...options, ...redis });
-  try {
-    await limiter.connect();
-    return withBans(limiter);
-  } catch (error) {
-    await limiter[Symbol.asyncDispose]();
-    throw error;
-  }
+  await limiter.connect();
+  return withBans(limiter);
 }

@@ -110,6 +110,16 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     ['error', { event: 'limiter_degraded', redis: 'redis://r', err: 'no' }],
   ],
   [
+    (events) => events.limiterDegraded(FAILED, ['a:1', 'b:2']),
+    { 'redis_master_lost{master="a:1"}': 1, 'redis_master_lost{master="b:2"}': 1 },
+    ['error', { event: 'limiter_degraded', redis: 'redis://r', masters: ['a:1', 'b:2'], err: 'no' }],
+  ],
+  [
+    (events) => events.limiterRecovered(['b:2']),
+    {},
+    ['warn', { event: 'limiter_recovered', redis: 'redis://r', masters: ['b:2'] }],
+  ],
+  [
     (events) => events.limiterRecovered(),
     { limiter_degraded: 0 },
     ['warn', { event: 'limiter_recovered', redis: 'redis://r' }],
@@ -209,7 +219,7 @@ test('each event changes its metrics, and is told in its line, and one of the se
     for (const [, { err: _, event, ...members }] of lines as [string, Record<string, unknown>][])
       if (SERVICE_EVENTS.some((each) => each === event)) kept.push({ at: 7, event, members });
   }
-  assert.equal(kept.length, SERVICE_EVENTS.length);
+  assert.equal(kept.length, SERVICE_EVENTS.length + 2);
   assert.deepEqual(events.waiting, kept);
 });
 

@@ -179,18 +179,33 @@ function limitEvents({ log, metrics, redis, outages }: LineSinks) {
     redisFailed: () => metrics.redisFailures.inc(),
     /** Redis missed its deadline: requests are decided by this instance's share until it reconnects. */
     redisLate: () => metrics.redisDeadlines.inc(),
-    /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
-    limiterDegraded(error: unknown) {
+    /**
+     * From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. `masters`
+     * are all of a cluster that are lost; then that holds for their keys alone.
+     */
+    limiterDegraded(error: unknown, masters: readonly string[] = []) {
       metrics.limiterDegraded.set(1);
+      setLost(metrics, masters);
       outages.set('count', { work: 'count', since: nowUnix(), cause: causeOf(error) });
-      log.error({ event: 'limiter_degraded', redis, err: error });
+      log.error({ event: 'limiter_degraded', redis, ...named(masters), err: error });
     },
-    limiterRecovered() {
-      metrics.limiterDegraded.set(0);
-      outages.delete('count');
-      log.warn({ event: 'limiter_recovered', redis });
+    /** Redis counts again, or all masters of a cluster do but `masters`. */
+    limiterRecovered(masters: readonly string[] = []) {
+      metrics.limiterDegraded.set(masters.length > 0 ? 1 : 0);
+      setLost(metrics, masters);
+      if (masters.length === 0) outages.delete('count');
+      log.warn({ event: 'limiter_recovered', redis, ...named(masters) });
     },
   };
+}
+
+function named(masters: readonly string[]) {
+  return masters.length > 0 && { masters };
+}
+
+function setLost({ redisMasterLost }: Metrics, masters: readonly string[]): void {
+  redisMasterLost.reset();
+  for (const master of masters) redisMasterLost.set({ master }, 1);
 }
 
 function storageEvents({ log, metrics, outages }: LineSinks) {

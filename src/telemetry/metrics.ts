@@ -20,8 +20,9 @@ const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode 
 ];
 
 /**
- * Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets. Every
- * series starts at 0: the first event of one that appears only with it would be no increase to Prometheus.
+ * Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets, but
+ * for the masters of a Redis Cluster. Every counter starts at 0: the first event of one that appears only with it would
+ * be no increase to Prometheus.
  */
 export function createMetrics() {
   const registry = new Registry();
@@ -82,8 +83,9 @@ function limitMetrics({ counter, gauge, histogram, registered }: Makers) {
     ),
     limiterDegraded: gauge(
       'limiter_degraded',
-      '1 while this instance counts alone because Redis is unavailable; always 0 without REDIS_URL',
+      '1 while this instance counts alone because Redis, or a master of its cluster, is unavailable',
     ),
+    redisMasterLost: gauge('redis_master_lost', '1 for each master of a Redis Cluster that is unavailable', ['master']),
     redisFailures: counter('redis_failures_total', 'Redis calls and connection attempts that failed or timed out'),
     redisDeadlines: counter(
       'redis_deadlines_total',

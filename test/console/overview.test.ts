@@ -138,6 +138,8 @@ test('the timeline has each kind of event in words, one that a later release add
   const known = [
     ['started', { version: '9.0.0' }, 'good: Started, version 9.0.0'],
     ['limiter_degraded', {}, 'danger: Redis stopped responding'],
+    ['limiter_degraded', { masters: ['a:1', 'b:2'] }, 'danger: Redis stopped responding: a:1,b:2'],
+    ['limiter_recovered', { masters: ['b:2'] }, 'danger: Redis responded again, but for b:2'],
     ['limiter_recovered', {}, 'good: Redis responded again'],
     ['backup_restored', {}, 'good: The newest backup was restored on trial'],
     ['database_restored', { backup: 'pets.db' }, 'danger: The database was restored from pets.db'],

@@ -69,6 +69,8 @@ export interface RedisServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   command(...command: string[]): Promise<unknown>;
+  /** False while it is killed or suspended. */
+  isRunning(): boolean;
   /** Suspends it until `thaw`. */
   freeze(): void;
   thaw(): void;
@@ -83,6 +85,7 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess;
+  let isFrozen = false;
   const start = async () => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path, '--save', '', ...settings];
     child = spawn('redis-server', args, { stdio: 'ignore' });
@@ -103,8 +106,13 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
     port,
     url,
     command: (...command) => redis(url, command),
-    freeze: () => child.kill('SIGSTOP'),
-    thaw: () => child.kill('SIGCONT'),
+    isRunning: () => !isFrozen && child.exitCode === null && child.signalCode === null,
+    freeze() {
+      isFrozen = child.kill('SIGSTOP');
+    },
+    thaw() {
+      isFrozen = !child.kill('SIGCONT');
+    },
     kill,
     start,
     async [Symbol.asyncDispose]() {

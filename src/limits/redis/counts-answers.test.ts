@@ -50,7 +50,7 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     onClockStep: () => {
       noted.steps += 1;
     },
-    onNewServer: () => {},
+    onCluster: () => {},
     newClient: () => ({
       on(event: string, listener: (error?: unknown) => void) {
         if (event === 'ready') onReady = listener;

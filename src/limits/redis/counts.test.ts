@@ -49,7 +49,7 @@ test('requests of one turn are counted by one call for each 64 of them, in their
       limiterDegraded: assert.fail,
       limiterRecovered: ignore,
     },
-    onNewServer: ignore,
+    onCluster: ignore,
     onClockStep: ignore,
   });
   await counts.connect();
@@ -78,7 +78,7 @@ test('of each window the later one is kept, and no later than the clock allows',
     limiterRecovered: ignore,
   };
   const options = { url, keyPrefix: keys.prefix, time, serverTime: time, answerMs: 20_000 };
-  await using counts = new RedisCounts({ ...options, events, onNewServer: ignore, onClockStep: ignore });
+  await using counts = new RedisCounts({ ...options, events, onCluster: ignore, onClockStep: ignore });
   await counts.connect();
   type Windows = readonly [ends: number, minuteUsed: number, day: number, dayUsed: number];
   const counted = ([ends, minuteUsed, day, dayUsed]: Windows): Counts => {

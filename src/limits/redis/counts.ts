@@ -6,6 +6,7 @@ import type { Moment, Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { charge, UNUSED, type WindowState } from '../window.ts';
 import { type LinkScript, RedisLink, type RedisLinkOptions } from './link.ts';
+import { type Redirection, readRedirection } from './slots.ts';
 
 /** Minimum skew between two readings of the server's clock that counts as a clock step. */
 const STEP_MS = 1_000;
@@ -87,7 +88,7 @@ return replies
 
 /**
  * Keys of no client. Every heartbeat counts on them, so that a Redis is noticed that cannot write, or that keeps keys
- * in several places, where no script runs on two of them.
+ * in several places, where no script runs on two of them. On a node of a cluster it counts on a key that the node has.
  */
 const BEAT_KEYS = ['beat', 'beat-2'];
 
@@ -121,6 +122,8 @@ export interface RedisCountsOptions extends RedisLinkOptions {
   readonly serverTime?: Pick<Time, 'now'>;
   /** The server's clock was stepped, so moments read from it earlier are invalid. */
   readonly onClockStep: () => void;
+  /** For a node of a cluster: the node that a redirection leads to, once it can be used or that takes too long. */
+  readonly onRedirection?: (redirection: Redirection) => Promise<RedisCounts>;
 }
 
 /**
@@ -134,9 +137,11 @@ export class RedisCounts extends RedisLink {
     source: SOURCE,
     sha: hash('sha1', SOURCE),
     beatKeys: BEAT_KEYS,
-    beatArgs: ['', '', ...BEAT_KEYS.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])],
+    beatArgs: (keys) => ['', '', ...keys.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])],
   };
   readonly #options: RedisCountsOptions;
+  /** A server counts a turn in one call. The keys of a cluster are in many slots: a call for each, side by side. */
+  readonly #callFor: (batch: readonly Count[]) => void;
   /** The requests of this turn; the latest of each key by its id. */
   #batch: Count[] = [];
   readonly #latest = new Map<string, Count>();
@@ -147,6 +152,11 @@ export class RedisCounts extends RedisLink {
   constructor(options: RedisCountsOptions) {
     super(options, RedisCounts.SCRIPT);
     this.#options = options;
+    const callForAll = (batch: readonly Count[]) => this.#call(batch, this.run);
+    const callForEach = (batch: readonly Count[]) => {
+      for (const count of batch) this.#call([count], this.run);
+    };
+    this.#callFor = options.isNode ? callForEach : callForAll;
   }
 
   /**
@@ -194,6 +204,10 @@ export class RedisCounts extends RedisLink {
     this.#batch = [];
     this.#latest.clear();
     this.#requests = 0;
+    this.#callFor(batch);
+  };
+
+  #call(batch: readonly Count[], run: RedisLink['run']): void {
     const { unix = '', steady = '' } = this.#options.serverTime?.now() ?? {};
     const keyIds: string[] = [];
     const args = [`${unix}`, `${steady}`];
@@ -204,12 +218,12 @@ export class RedisCounts extends RedisLink {
       else args.push('', '');
     }
     const sentMs = this.#options.time.steadyMs();
-    void this.run(keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
-  };
+    void run.call(this, keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
+  }
 
   #settle(batch: readonly Count[], reply: unknown, sentMs: number): void {
-    if (reply === undefined) {
-      for (const { requests } of batch) for (const { resolve } of requests) resolve(undefined);
+    if (!Array.isArray(reply)) {
+      void this.#settleElsewhere(batch, reply);
       return;
     }
     const receivedMs = this.#options.time.steadyMs();
@@ -221,6 +235,30 @@ export class RedisCounts extends RedisLink {
       for (const _ of count.requests) this.#options.events.requestCounted(receivedMs - sentMs);
       settleOne(count, values[index], now);
     }
+  }
+
+  /**
+   * Settles requests that this server did not count. A key that is ahead of its slot is counted where it is; after a
+   * move of the slot each request begins anew, because the other node may have older data, which must be merged first.
+   */
+  async #settleElsewhere(batch: readonly Count[], reply: unknown): Promise<void> {
+    const redirection = reply instanceof Error ? readRedirection(reply) : undefined;
+    const node = redirection && (await this.#options.onRedirection?.(redirection));
+    if (node && redirection.kind === 'ASK') {
+      node.#call(batch, node.runAsking);
+      return;
+    }
+    if (reply !== undefined && !node) this.lose(reply);
+    for (const { requests } of batch) for (const { resolve } of requests) resolve(node && 'missing');
+  }
+
+  /** Reads the clock of a master before its first count: windows that another one opened may be known already. */
+  protected override onBeat(reply: unknown, sentMs: number): void {
+    if (!this.#options.isNode || this.#skew || this.#options.serverTime) return;
+    const [unix = 0, micros = 0] = String((reply as unknown[])[0])
+      .split(' ')
+      .map(Number);
+    this.#readClock(unix * 1000 + micros / 1000, sentMs, this.#options.time.steadyMs());
   }
 
   /** Updates the skew: the server read its clock at some moment between sending and receiving. */

@@ -2,26 +2,69 @@ import { createClient } from '@redis/client';
 import { MACHINE, type Time, within } from '../../stdx/time.ts';
 import { compareClocks, type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
 import { RedisCounts } from './counts.ts';
-import {
-  adviceOn,
-  CLUSTER_REFUSED,
-  isCluster,
-  KEY_PREFIX,
-  type RedisClient,
-  readInfo,
-  type ServerInfo,
-} from './link.ts';
+import { adviceOn, isCluster, KEY_PREFIX, type RedisClient, readInfo, type ServerInfo } from './link.ts';
+import { nodeUrl, SLOT_COUNT, type SlotRange, slotOf } from './slots.ts';
 
 const REDIS = 'redis';
 const CHECK_MS = 5_000;
 /** Well below the 50 ms after which an instance counts alone. */
 const ROUND_TRIP_MS_MAX = 10;
 
+type Client = Pick<RedisClient, 'connect' | 'sendCommand'>;
+
+/** A master of a cluster: its address, and a key of no client that is on it. */
+interface Master {
+  readonly url: string;
+  readonly name: string;
+  readonly beatKey: string;
+}
+
 /**
- * Checks a Redis or Valkey for five seconds at most. It has it count on the keys of the heartbeat, as a service does,
- * and changes nothing else in it.
+ * Checks a Redis or Valkey, or each master of its cluster, for five seconds at most. It has each count on keys of the
+ * heartbeat, as a service does, and changes nothing else in it.
  */
 export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> = MACHINE): Promise<Finding[]> {
+  return await connected(url, time, async (client) => {
+    await client.connect();
+    const about = readInfo(String(await client.sendCommand(['INFO', 'cluster'])));
+    if (!isCluster(about)) return await inspect(client, RedisCounts.SCRIPT.beatKeys);
+    const { masters, findings } = readMasters(url, (await client.sendCommand(['CLUSTER', 'SLOTS'])) as SlotRange[]);
+    const ofEach = masters.map(async (master) => {
+      const found = await connected(master.url, time, async (own) => {
+        await own.connect();
+        return await inspect(own, [master.beatKey]);
+      });
+      return found.map((each) => ({ ...each, finding: `${master.name}: ${each.finding}` }));
+    });
+    return [...findings, ...(await Promise.all(ofEach)).flat()];
+  });
+}
+
+/** The masters of a cluster, and whether they have all slots. */
+function readMasters(url: string, ranges: readonly SlotRange[]): { masters: Master[]; findings: Finding[] } {
+  const slots = new Array<string>(SLOT_COUNT).fill('');
+  for (const [from, to, [host, port]] of ranges) slots.fill(nodeUrl(url, host, port), from, to + 1);
+  const masters = [...new Set(slots)].filter(Boolean).map((each) => {
+    let beat = 1;
+    while (slots[slotOf(`beat-${beat}`)] !== each) beat += 1;
+    return { url: each, name: new URL(each).host, beatKey: `beat-${beat}` };
+  });
+  const unserved = slots.filter((each) => each === '').length;
+  const cluster = `It is a cluster of ${masters.length} ${masters.length === 1 ? 'master' : 'masters'}`;
+  const without = `${cluster}, and ${unserved} of its ${SLOT_COUNT} slots have none: of their keys each instance admits its share`;
+  const finding =
+    unserved === 0
+      ? ok(REDIS, cluster)
+      : problem(REDIS, without, 'see `redis-cli --cluster check` and `--cluster fix`');
+  return { masters, findings: [finding] };
+}
+
+/** Works with a connection for five seconds at most; what fails is a finding. */
+async function connected(
+  url: string,
+  time: Pick<Time, 'setTimeout'>,
+  work: (client: Client) => Promise<Finding[]>,
+): Promise<Finding[]> {
   const client = createClient({
     url,
     RESP: 2,
@@ -33,7 +76,7 @@ export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> =
   const lateness = () => new Error(`it did not answer within ${CHECK_MS / 1_000} s`);
   try {
     // The client's own deadline ends when a command is sent.
-    return await within(inspect(client), { ms: CHECK_MS, lateness, time });
+    return await within(work(client), { ms: CHECK_MS, lateness, time });
   } catch (error) {
     // Not the address: it may hold a password.
     const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
@@ -45,8 +88,7 @@ export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> =
   }
 }
 
-async function inspect(client: Pick<RedisClient, 'connect' | 'sendCommand'>): Promise<Finding[]> {
-  await client.connect();
+async function inspect(client: Client, beatKeys: readonly string[]): Promise<Finding[]> {
   const startedMs = performance.now();
   await client.sendCommand(['PING']);
   const roundTripMs = performance.now() - startedMs;
@@ -55,13 +97,13 @@ async function inspect(client: Pick<RedisClient, 'connect' | 'sendCommand'>): Pr
   const now = Number(seconds) + Number(micros) / 1e6;
   const findings = [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
   const isRefused = findings.some(({ status }) => status === 'problem');
-  return isRefused ? findings : [...findings, await counting(client)];
+  return isRefused ? findings : [...findings, await counting(client, beatKeys)];
 }
 
 /** Has it count, after each command of the script by itself: a script does not say which one it may not run. */
-async function counting(client: Pick<RedisClient, 'sendCommand'>): Promise<Finding> {
-  const { source, sha, beatKeys, beatArgs } = RedisCounts.SCRIPT;
-  const given = [`${beatKeys.length}`, ...beatKeys.map((key) => `${KEY_PREFIX}:{${key}}`), ...beatArgs];
+async function counting(client: Client, beatKeys: readonly string[]): Promise<Finding> {
+  const { source, sha, beatArgs } = RedisCounts.SCRIPT;
+  const given = [`${beatKeys.length}`, ...beatKeys.map((key) => `${KEY_PREFIX}:{${key}}`), ...beatArgs(beatKeys)];
   const key = `${KEY_PREFIX}:{${beatKeys[0]}}`;
   try {
     await client.sendCommand(['GET', key]);
@@ -87,7 +129,6 @@ function reached(about: ServerInfo, roundTripMs: number): Finding {
 
 function retention(about: ServerInfo): Finding[] {
   const findings: Finding[] = [];
-  if (isCluster(about)) findings.push(problem(REDIS, CLUSTER_REFUSED.finding, CLUSTER_REFUSED.advice));
   if (about.get('role') !== undefined && about.get('role') !== 'master') {
     findings.push(problem(REDIS, 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'));
   }

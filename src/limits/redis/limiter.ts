@@ -11,8 +11,9 @@ import type { Events } from '../../telemetry/events.ts';
 import { countRefusal } from '../bans.ts';
 import type { LimiterState, WindowLimiter } from '../limiter.ts';
 import { charge, type Decision, later, look, UNUSED, type WindowState } from '../window.ts';
-import { type Counted, RedisCounts, type RedisCountsOptions, type Remembered } from './counts.ts';
+import type { Counted, Remembered } from './counts.ts';
 import { LocalShare, StoredCounts } from './outage.ts';
+import { RedisServers, type RedisServersOptions } from './servers.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -23,7 +24,7 @@ const UNSAVED_MAX = 200_000;
 /** Keys known to be merged at once; the oldest beyond are merged again when they call. */
 const MERGED_MAX = 200_000;
 
-export interface RedisLimiterOptions extends Omit<RedisCountsOptions, 'onClockStep' | 'onNewServer'> {
+export interface RedisLimiterOptions extends Omit<RedisServersOptions, 'onClockStep'> {
   readonly storage: Pick<Storage, 'limits'>;
   readonly events: Events;
   /** The number of instances that share the limits; sets each one's share while Redis is lost. */
@@ -37,7 +38,8 @@ interface Refused {
 }
 
 /**
- * Counts in Redis, for any number of instances: exact while Redis answers. Fast path: a key known to be exhausted is
+ * Counts in Redis, for any number of instances: exact while Redis answers. What is said of it holds for each master of
+ * a cluster and the keys in its slots. Fast path: a key known to be exhausted is
  * refused from memory. While Redis does not answer, each instance admits its share of every limit without waiting; a
  * request whose reply came too late is then counted twice. Counts are saved to storage within a second, so that Redis
  * may lose its data or come back with older data: on a new connection, and when another server answers on it, the first
@@ -46,13 +48,13 @@ interface Refused {
  */
 export class RedisLimiter implements WindowLimiter {
   readonly #options: RedisLimiterOptions;
-  readonly #redis: RedisCounts;
+  readonly #redis: RedisServers;
   readonly #share: LocalShare;
   readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
   readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
   readonly #stored: StoredCounts;
-  /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
-  #merged = new BoundedMap<true>(MERGED_MAX);
+  /** On which generation of a server the counts of a key were merged with what is remembered elsewhere. */
+  readonly #merged = new BoundedMap<object>(MERGED_MAX);
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -63,13 +65,7 @@ export class RedisLimiter implements WindowLimiter {
     this.#options = options;
     this.#share = new LocalShare(instances);
     this.#stored = new StoredCounts(storage.limits, time);
-    this.#redis = new RedisCounts({
-      ...options,
-      onClockStep: () => this.#refused.clear(),
-      onNewServer: () => {
-        this.#merged = new BoundedMap(MERGED_MAX);
-      },
-    });
+    this.#redis = new RedisServers({ ...options, onClockStep: () => this.#refused.clear() });
     this.#timer = time.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
@@ -77,7 +73,11 @@ export class RedisLimiter implements WindowLimiter {
     return this.#redis.isUp ? 'ok' : 'degraded';
   }
 
-  /** Waits until Redis is connected or the first attempt failed. Throws `LimiterNotOpened` for a cluster. */
+  get lostMasters(): readonly string[] {
+    return this.#redis.lostMasters;
+  }
+
+  /** Waits until Redis is connected or the first attempt failed. */
   connect(): Promise<void> {
     return this.#redis.connect();
   }
@@ -86,23 +86,24 @@ export class RedisLimiter implements WindowLimiter {
     const spent = this.#spent(key);
     if (!spent) return this.#chargeInRedis(key);
     this.#options.events.refusedFromMemory();
-    return this.#decide(key, spent.state, this.#redis.now().earliest);
+    return this.#decide(key, spent.state, this.#redis.of(key.id).now().earliest);
   }
 
   peek(key: ApiKey): Decision | Promise<Decision> {
     const spent = this.#spent(key);
-    return spent ? look(spent.state, key.limits, this.#redis.now().earliest) : this.#peekInRedis(key);
+    return spent ? look(spent.state, key.limits, this.#redis.of(key.id).now().earliest) : this.#peekInRedis(key);
   }
 
   recall(key: ApiKey): Decision | Promise<Decision> {
     const refused = this.#refused.get(key.id);
     if (!refused) return this.#peekInRedis(key, { isKept: true });
     this.#options.events.refusedFromMemory();
-    return look(refused.state, key.limits, this.#redis.now().earliest);
+    return look(refused.state, key.limits, this.#redis.of(key.id).now().earliest);
   }
 
-  current(_key: ApiKey, decision: Decision): Decision {
-    const now = this.#redis.isUp ? this.#redis.now().earliest : this.#options.time.now();
+  current(key: ApiKey, decision: Decision): Decision {
+    const redis = this.#redis.of(key.id);
+    const now = redis.isUp ? redis.now().earliest : this.#options.time.now();
     return now.unix <= decision.now ? decision : later(decision, now);
   }
 
@@ -131,7 +132,7 @@ export class RedisLimiter implements WindowLimiter {
   #spent({ id, limits }: ApiKey): Refused | undefined {
     const refused = this.#refused.get(id);
     if (!refused || refused.limits.minute !== limits.minute || refused.limits.day !== limits.day) return undefined;
-    return look(refused.state, limits, this.#redis.now().latest).refusal && refused;
+    return look(refused.state, limits, this.#redis.of(id).now().latest).refusal && refused;
   }
 
   #decide(key: ApiKey, before: WindowState, now: Moment): Decision {
@@ -155,23 +156,26 @@ export class RedisLimiter implements WindowLimiter {
   /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
   async #count(key: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     // Fast path: a key that was merged, and has a value, needs one promise.
-    const known = this.#merged.has(key.id) ? await this.#redis.count(key.id, key.limits, { cost }) : 'missing';
+    const redis = this.#redis.of(key.id);
+    const known =
+      this.#merged.get(key.id) === redis.generation ? await redis.count(key.id, key.limits, { cost }) : 'missing';
     return known === 'missing' ? this.#countMerged(key, cost) : known;
   }
 
   /** Counts a request of a key that is not known to be merged, or that Redis does not have. */
   async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
-    // A new server gets a new map: what is still in flight must not mark the key as merged there.
-    const mergedKeys = this.#merged;
+    // What is in flight while the server changes must not mark the key as merged on the next one.
+    const { generation } = this.#redis.of(id);
     const reading = this.#readRemembered(id);
-    let remembered = mergedKeys.has(id) ? await reading : await this.#remembered(id, reading);
-    let counted = await this.#redis.count(id, limits, { cost, remembered });
+    const isMerged = this.#merged.get(id) === generation;
+    let remembered = isMerged ? await reading : await this.#remembered(id, reading);
+    let counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
     if (counted === 'missing') {
       remembered = await reading;
-      counted = await this.#redis.count(id, limits, { cost, remembered });
+      counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
     }
     if (!counted || counted === 'missing') return undefined;
-    if (remembered.isComplete) mergedKeys.set(id, true);
+    if (remembered.isComplete) this.#merged.set(id, generation);
     return counted;
   }
 
@@ -187,7 +191,7 @@ export class RedisLimiter implements WindowLimiter {
     // A save that overlaps this read may be missing from its result.
     const before = this.#unsaved.get(keyId);
     const read = await this.#stored.read(keyId);
-    const stored = read && capped(read, this.#redis.now().latest.unix);
+    const stored = read && capped(read, this.#redis.of(keyId).now().latest.unix);
     // Capped once: left as it was read, it would lock the key out again after each new connection.
     if (stored && stored !== read && !this.#unsaved.has(keyId)) this.#unsaved.set(keyId, stored);
     const all = [stored, before, this.#unsaved.get(keyId)].filter((each) => each !== undefined);
@@ -198,7 +202,7 @@ export class RedisLimiter implements WindowLimiter {
     try {
       for (const keyIds of partsInKeyOrder(this.#unsaved.keys())) {
         const counts = keyIds.flatMap((keyId) => this.#unsaved.get(keyId) ?? []);
-        await this.#options.storage.limits.raiseCounts(counts, () => this.#redis.now().latest.unix);
+        await this.#options.storage.limits.raiseCounts(counts, () => this.#redis.latestUnix);
         // Counts that changed during the save stay unsaved.
         for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
         // Yields, so that requests are served in between.

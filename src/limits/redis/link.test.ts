@@ -85,25 +85,32 @@ async function played({ connecting = Promise.resolve() as Promise<unknown> } = {
         },
         limiterRecovered: () => told.push('back'),
       },
-      onNewServer: () => told.push('new server'),
+      onCluster: () => told.push('cluster'),
     },
     RedisCounts.SCRIPT,
   );
+  let { generation } = link;
+  /** What was told since the last time, with the change of the server in front. */
+  const news = () => {
+    const isNew = link.generation !== generation;
+    generation = link.generation;
+    return [...(isNew ? ['new server'] : []), ...told.splice(0)];
+  };
   const connected = link.connect();
   await settled();
-  return { time, link, asked, told, redis, ticking, lost, connected };
+  return { time, link, asked, told, news, redis, ticking, lost, connected };
 }
 
 test('a link is lost with its connection and used again with the next one, as one to another server', async () => {
-  const { link, redis, told, time } = await played();
-  assert.deepEqual([link.isUp, told.splice(0)], [true, ['new server']]);
+  const { link, redis, news, time } = await played();
+  assert.deepEqual([link.isUp, news()], [true, ['new server']]);
   redis.breakOff();
   redis.breakOff(new Error('again'));
-  assert.deepEqual([link.isUp, told.splice(0)], [false, ['failure', 'lost: reset', 'failure']]);
+  assert.deepEqual([link.isUp, news()], [false, ['failure', 'lost: reset', 'failure']]);
   await time.pass(3_000);
-  assert.deepEqual(told, [], 'nothing is asked without a connection');
+  assert.deepEqual(news(), [], 'nothing is asked without a connection');
   await redis.reconnect();
-  assert.deepEqual([link.isUp, told.splice(0)], [true, ['new server', 'back']]);
+  assert.deepEqual([link.isUp, news()], [true, ['new server', 'back']]);
   await link[Symbol.asyncDispose]();
 });
 
@@ -116,9 +123,9 @@ test('an error is told by its message, else by its code, and by nothing else of 
     [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     [{}, 'Redis failed'],
   ] as const) {
-    const { link, redis, told, lost } = await played();
+    const { link, redis, news, lost } = await played();
     redis.breakOff(error);
-    assert.deepEqual(told, ['new server', 'failure', `lost: ${message}`]);
+    assert.deepEqual(news(), ['new server', 'failure', `lost: ${message}`]);
     assert.deepEqual([(lost[0] as Error).message, Object.keys(lost[0] as Error)], [message, []]);
     await link[Symbol.asyncDispose]();
   }
@@ -163,7 +170,7 @@ test('while 20,000 keys are asked for no more are', async () => {
 });
 
 test('a call without an answer ends after 50 ms, as do all others, and Redis is used again after a second', async () => {
-  const { time, link, told } = await played();
+  const { time, link, news } = await played();
   const ended: [string, number, unknown][] = [];
   const ask = (name: string) => link.run(['own'], []).then((reply) => ended.push([name, time.nowMs, reply]));
   await time.pass(507);
@@ -175,7 +182,7 @@ test('a call without an answer ends after 50 ms, as do all others, and Redis is 
     ['first', 557, undefined],
     ['second', 557, undefined],
   ]);
-  assert.deepEqual(told, ['new server', 'late', 'failure', 'lost: Redis did not answer within 50 ms']);
+  assert.deepEqual(news(), ['new server', 'late', 'failure', 'lost: Redis did not answer within 50 ms']);
   assert.equal(link.isUp, false);
   await time.pass(400);
   assert.equal(link.isUp, true);
@@ -206,34 +213,34 @@ test('a Redis that falls silent is noticed by the next heartbeat, and asked no m
 });
 
 test('a server is new when it is another, or the same in another role, and once', async () => {
-  const { time, link, told, redis } = await played();
+  const { time, link, news, redis } = await played();
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['new server']);
+  assert.deepEqual(news(), ['new server']);
   for (const about of [{ replication: 'role:slave' }, { replication: 'role:master' }, { server: 'run_id:2' }]) {
     Object.assign(redis.about, about);
     await time.pass(1_000);
-    assert.deepEqual(told.splice(0), ['new server'], JSON.stringify(about));
+    assert.deepEqual(news(), ['new server'], JSON.stringify(about));
     await time.pass(1_000);
-    assert.deepEqual(told.splice(0), [], JSON.stringify(about));
+    assert.deepEqual(news(), [], JSON.stringify(about));
   }
   await link[Symbol.asyncDispose]();
 });
 
 test('a server that does not say which it is, or writes nothing, is not used until it does', async () => {
-  const { time, link, told, redis } = await played();
+  const { time, link, news, redis } = await played();
   const usual = redis.info;
   redis.info = () => Promise.reject(new Error('busy'));
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['new server', 'failure', 'lost: busy']);
+  assert.deepEqual(news(), ['new server', 'failure', 'lost: busy']);
   redis.info = usual;
   await time.pass(1_000);
-  assert.deepEqual(told.splice(0), ['new server', 'back']);
+  assert.deepEqual(news(), ['new server', 'back']);
   redis.isSilent = true;
   await time.pass(1_100);
-  assert.deepEqual(told.splice(0), ['late', 'failure', 'lost: Redis did not answer within 50 ms']);
+  assert.deepEqual(news(), ['late', 'failure', 'lost: Redis did not answer within 50 ms']);
   redis.isSilent = false;
   await time.pass(1_000);
-  assert.deepEqual([link.isUp, told], [true, ['new server', 'back']]);
+  assert.deepEqual([link.isUp, news()], [true, ['new server', 'back']]);
   await link[Symbol.asyncDispose]();
 });
 

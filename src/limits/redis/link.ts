@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { type Time, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { LimiterNotOpened } from '../limiter.ts';
+import { readRedirection } from './slots.ts';
 
-/** Asks which server answers, and in which role. */
+/** The question which server answers, and in which role. */
 const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
 /** The longest that a request waits for Redis. */
-const ANSWER_MS = 50;
+export const ANSWER_MS = 50;
 /** A deadline that is noticed later than this was missed by this process, which was busy, and not by Redis. */
 const BUSY_MS = 10;
 /** The interval of heartbeats, and of reconnects while Redis is lost. */
@@ -18,14 +18,18 @@ const CONNECT_MS = 900;
 const SILENCE_MS = 1_500;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
+/** The longest that a question beside the script waits. */
+const ASK_MS = 500;
 export const KEY_PREFIX = 'pet-catalog';
+/** The answers of a node of a cluster on keys that it does not have. */
+const OF_CLUSTER = /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/;
 
 /** The Lua script that a link runs, and a call of it that writes, for the heartbeat. */
 export interface LinkScript {
   readonly source: string;
   readonly sha: string;
   readonly beatKeys: readonly string[];
-  readonly beatArgs: readonly string[];
+  readonly beatArgs: (keys: readonly string[]) => readonly string[];
 }
 
 export interface RedisLinkOptions {
@@ -34,11 +38,12 @@ export interface RedisLinkOptions {
   /** The beginning of every key in Redis; for tests. */
   readonly keyPrefix?: string;
   readonly events: Pick<Events, 'redisFailed' | 'redisLate' | 'limiterDegraded' | 'limiterRecovered'>;
-  /**
-   * The server's data may be older than what was counted: the connection is new, or another server, or another role,
-   * is behind it. Called before anything is counted on a new connection, otherwise within a second.
-   */
-  readonly onNewServer: () => void;
+  /** True for a node of a cluster that counts the keys that it has. */
+  readonly isNode?: boolean;
+  /** Replaces the keys of the heartbeat: by one that a node of a cluster has, or by none. */
+  readonly beatKeys?: () => readonly string[];
+  /** Called at each heartbeat that finds a node of a cluster where none is expected, or the key on another node. */
+  readonly onCluster: () => void;
   /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
   /** Makes the client of Redis; for tests. */
@@ -79,8 +84,8 @@ export class RedisLink implements AsyncDisposable {
   #client: RedisClient | undefined;
   /** The server's `run_id` and role, as last asked; undefined until it can be used. */
   #server: string | undefined;
+  #generation = {};
   #probing: Promise<void> | undefined;
-  #refusal: LimiterNotOpened | undefined;
   #isClosed = false;
   #isLost = false;
 
@@ -96,18 +101,28 @@ export class RedisLink implements AsyncDisposable {
     return this.#server !== undefined;
   }
 
+  /** True after a failure, until it can be used; false while the first attempt is under way. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /**
-   * Waits until Redis can be used, or the first attempt failed; the client repeats it. Rejects only with
-   * `LimiterNotOpened`, for a cluster.
+   * Another object whenever the server's data may be older than what was counted: the connection is new, or another
+   * server, or another role, is behind it. Replaced before anything is counted on a new connection, otherwise within a
+   * second.
    */
+  get generation(): object {
+    return this.#generation;
+  }
+
+  /** Waits until Redis can be used, or the first attempt failed; the client repeats it. Never rejects. */
   async connect(): Promise<void> {
     const lateness = () => late(CONNECT_MS);
     try {
       await within(this.#connectOrFail(), { ms: CONNECT_MS, lateness, time: this.#time });
     } catch (error) {
-      this.#lose(error);
+      this.lose(error);
     }
-    if (this.#refusal) throw this.#refusal;
   }
 
   /** Settles with the first attempt. Rejects if no client can be made for the address. */
@@ -117,7 +132,7 @@ export class RedisLink implements AsyncDisposable {
     client.on('ready', () => this.#probe());
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
     client.on('error', (error) => {
-      this.#lose(error);
+      this.lose(error);
       fail();
     });
     // It repeats its attempts, and rejects only when it is destroyed.
@@ -128,11 +143,49 @@ export class RedisLink implements AsyncDisposable {
     await Promise.race([connected, failed]);
   }
 
-  /** Runs the script on keys. Returns its reply, or undefined without one in time. Never rejects. */
+  /**
+   * Runs the script on keys. Returns its reply, undefined without one in time, or the error of a node of a cluster that
+   * does not have the keys. Never rejects.
+   */
   run(keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client || !this.isUp || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
     return this.#call(this.#client, keys, args);
   }
+
+  /** As `run`, on a node to which the slot of the keys is about to move. */
+  runAsking(keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const client = this.#client;
+    if (!client || !this.isUp) return Promise.resolve(undefined);
+    const sendCommand = (command: string[]) => {
+      client.sendCommand(['ASKING']).catch(() => {});
+      return client.sendCommand(command);
+    };
+    return this.#call({ sendCommand }, keys, args);
+  }
+
+  /** Sends a command, whether the server can count or not. Rejects without an answer within half a second. */
+  async ask(command: string[]): Promise<unknown> {
+    if (!this.#client?.isReady) throw new Error('Redis is not connected');
+    return await within(this.#client.sendCommand(command), {
+      ms: ASK_MS,
+      lateness: () => late(ASK_MS),
+      time: this.#time,
+    });
+  }
+
+  /** Settles all calls without an answer, and takes no more until a probe succeeds. */
+  lose(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#server = undefined;
+    this.#settleAll();
+    this.#options.events.redisFailed();
+    const wasLost = this.#isLost;
+    this.#isLost = true;
+    if (!wasLost) this.#options.events.limiterDegraded(withoutAddress(error));
+  }
+
+  /** Called with the reply to each heartbeat. */
+  protected onBeat(_reply: unknown, _sentMs: number): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
@@ -154,24 +207,33 @@ export class RedisLink implements AsyncDisposable {
   async #examine(): Promise<void> {
     const client = this.#client;
     if (!client?.isReady) return;
+    const { beatKeys = () => this.#script.beatKeys, onCluster, isNode = false } = this.#options;
     try {
-      const beat = this.#call(client, this.#script.beatKeys, this.#script.beatArgs);
-      const [server, reply] = await Promise.all([identify(client), beat]);
-      if (reply !== undefined) this.#setServer(server);
+      const keys = beatKeys();
+      const sentMs = this.#time.steadyMs();
+      const beat = this.#call(client, keys, this.#script.beatArgs(keys));
+      const [info, reply] = await Promise.all([identify(client), beat]);
+      const isElsewhere = reply instanceof Error && readRedirection(reply) !== undefined;
+      if (isCluster(info) && (isElsewhere || !isNode)) onCluster();
+      else if (reply instanceof Error) this.lose(reply);
+      else if (reply !== undefined) {
+        this.onBeat(reply, sentMs);
+        this.#setServer(`${info.get('run_id')} ${info.get('role')}`);
+      }
     } catch (error) {
-      if (error instanceof LimiterNotOpened) this.#refusal = error;
-      this.#lose(error);
+      this.lose(error);
     }
   }
 
   #setServer(server: string): void {
-    if (server !== this.#server) this.#options.onNewServer();
+    if (server !== this.#server) this.#generation = {};
     this.#server = server;
-    if (this.#isLost) this.#options.events.limiterRecovered();
+    const wasLost = this.#isLost;
     this.#isLost = false;
+    if (wasLost) this.#options.events.limiterRecovered();
   }
 
-  #call(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #call(client: Pick<RedisClient, 'sendCommand'>, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const { keyPrefix = KEY_PREFIX } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
     this.#keysInFlight += keys.length;
@@ -184,8 +246,9 @@ export class RedisLink implements AsyncDisposable {
           resolve(reply);
         },
       };
-      const failed = (error: unknown) => {
-        if (this.#calls.has(call)) this.#lose(error);
+      const failed = (error: Error) => {
+        if (OF_CLUSTER.test(error.message)) call.settle(error);
+        else if (this.#calls.has(call)) this.lose(error);
       };
       this.#calls.add(call);
       this.#watch(call);
@@ -206,18 +269,8 @@ export class RedisLink implements AsyncDisposable {
       if (!this.#calls.has(call)) return;
       if (wasBusy) return this.#watch(call);
       if (this.isUp) this.#options.events.redisLate();
-      this.#lose(late(this.#answerMs));
+      this.lose(late(this.#answerMs));
     }, this.#answerMs);
-  }
-
-  /** Settles all calls without an answer, and takes no more until a probe succeeds. */
-  #lose(error: unknown): void {
-    if (this.#isClosed) return;
-    this.#server = undefined;
-    this.#settleAll();
-    this.#options.events.redisFailed();
-    if (!this.#isLost) this.#options.events.limiterDegraded(withoutAddress(error));
-    this.#isLost = true;
   }
 
   #settleAll(): void {
@@ -240,12 +293,6 @@ function newClient(url: string, silenceMs: number): RedisClient {
   });
 }
 
-/** Why a server with `cluster_enabled:1` is refused: redirections to the node of a key are not followed. */
-export const CLUSTER_REFUSED = {
-  finding: 'It is a node of a cluster (cluster_enabled:1), and counting cannot follow keys to the other nodes',
-  advice: 'set REDIS_URL to a server without cluster mode',
-} as const;
-
 export type ServerInfo = ReadonlyMap<string, string>;
 
 /** Reads the text that INFO gives. */
@@ -259,14 +306,9 @@ export function isCluster(info: ServerInfo): boolean {
   return info.get('cluster_enabled') === '1';
 }
 
-/** The `run_id` and the role of the server. Throws `LimiterNotOpened` if it is a node of a cluster. */
-async function identify(client: Pick<RedisClient, 'sendCommand'>): Promise<string> {
-  const info = readInfo(String(await client.sendCommand(IDENTIFY)));
-  if (isCluster(info)) {
-    const { finding, advice } = CLUSTER_REFUSED;
-    throw new LimiterNotOpened(`Cannot count in this Redis. ${finding}; ${advice}`);
-  }
-  return `${info.get('run_id')} ${info.get('role')}`;
+/** Asks which server answers. */
+async function identify(client: Pick<RedisClient, 'sendCommand'>): Promise<ServerInfo> {
+  return readInfo(String(await client.sendCommand(IDENTIFY)));
 }
 
 function late(ms: number): Error {
@@ -282,7 +324,8 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^READONLY/, 'set REDIS_URL to the primary'],
   [/^MISCONF/, 'see why its last snapshot failed, or set stop-writes-on-bgsave-error to no'],
   [/^(NOAUTH|WRONGPASS)/, 'correct user and password in REDIS_URL'],
-  [/^CROSSSLOT|MOVED/, 'set REDIS_URL to a server without cluster mode'],
+  [/^(CROSSSLOT|MOVED)/, 'set REDIS_URL to a server or a node of a cluster, and to no proxy over several'],
+  [/^CLUSTERDOWN/, 'see `redis-cli cluster info`, or set cluster-require-full-coverage to no'],
   [
     /self-signed certificate|unable to (get|verify)/,
     'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',

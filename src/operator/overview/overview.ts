@@ -85,11 +85,16 @@ function unreadable({ message }: CatalogError): Html {
   return html`<p class="mistake" role="alert">The database cannot be read: ${message}.</p>`;
 }
 
-/** The warning for an instance that counts without Redis. */
+/** The warning for an instance that counts without Redis, or without some masters of its cluster. */
 function degraded({ limiter }: ConsoleContext): Html {
+  const { lostMasters = [] } = limiter;
+  const some =
+    lostMasters.length > 0
+      ? html` (masters of the cluster: <code>${lostMasters.join(', ')}</code>; their keys alone)`
+      : '';
   const warning =
     limiter.state === 'degraded'
-      ? html`<p class="mistake" role="alert">Redis does not respond, so this instance counts by itself and admits its share of each limit.</p>`
+      ? html`<p class="mistake" role="alert">Redis does not respond, so this instance counts by itself and admits its share of each limit${some}.</p>`
       : '';
   return html`<div id="degraded" data-live>${warning}</div>`;
 }
@@ -189,8 +194,9 @@ const WORDS: Readonly<
   stopping: () => ['good', 'Stopped'],
   storage_failing: ({ work, reason }) => ['danger', `The database failed: no ${work}s${reason ? ` (${reason})` : ''}`],
   storage_recovered: ({ work }) => ['good', `The database recovered: ${work}s again`],
-  limiter_degraded: () => ['danger', 'Redis stopped responding'],
-  limiter_recovered: () => ['good', 'Redis responded again'],
+  limiter_degraded: ({ masters }) => ['danger', `Redis stopped responding${masters ? `: ${masters}` : ''}`],
+  limiter_recovered: ({ masters }) =>
+    masters ? ['danger', `Redis responded again, but for ${masters}`] : ['good', 'Redis responded again'],
   backup_made: () => ['good', 'A backup was made and checked'],
   backup_restored: () => ['good', 'The newest backup was restored on trial'],
   backup_failed: ({ reason }) => ['danger', `A backup failed: ${reason}`],

@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
+import type { Limits } from '../../../src/catalog/plan.ts';
+import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
+import { slotOf } from '../../../src/limits/redis/slots.ts';
+import { openStorage } from '../../../src/storage/open.ts';
+import { manualClock, untilEqual, untilTrue } from '../clock.ts';
+import { OPERATOR } from '../operator.ts';
+import type { ClusterNode, RedisCluster } from '../redis-cluster.ts';
+import { recordedEvents, temporaryFolder } from '../service.ts';
+
+const INSTANCES = 2;
+export const LIMITS: Limits = { minute: 40, day: 1_000 };
+/** A master is lost when a test takes it away, and not when a busy machine makes it miss a deadline. */
+export const ANSWER_MS = 20_000;
+
+interface BenchOptions {
+  /** The address of all instances, in place of a node of the cluster for each. */
+  readonly url?: string;
+  readonly cluster: RedisCluster;
+  readonly isServerTime?: boolean;
+  readonly answerMs?: number;
+}
+
+export type ClusterBench = Awaited<ReturnType<typeof clusterBench>>;
+
+/** Two instances on one database and a cluster, of which each is told another node, by a clock that stands still. */
+export async function clusterBench({ url, cluster, isServerTime = false, answerMs = ANSWER_MS }: BenchOptions) {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(temporaryFolder());
+  const clock = manualClock();
+  const database = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
+  const storage = stack.use(
+    await openStorage(database, { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 }),
+  );
+  const lost: unknown[] = [];
+  const events = { ...recordedEvents(), limiterDegraded: (error: unknown) => lost.push(error) };
+  let started = 0;
+  const start = async () => {
+    const running = cluster.masters.filter((master) => master.isRunning());
+    const node = running[started % running.length] as ClusterNode;
+    started += 1;
+    const time = { time: clock, ...(!isServerTime && { serverTime: clock }) };
+    const counting = { url: url ?? node.url, instances: INSTANCES, answerMs };
+    const limiter = new RedisLimiter({ storage, ...time, events, ...counting });
+    await limiter.connect();
+    // Connecting has a deadline of its own.
+    if (!url) await untilEqual(() => limiter.state, 'ok');
+    return limiter;
+  };
+  const limiters = [stack.use(await start()), stack.use(await start())] as const;
+  if (!url) lost.length = 0;
+  const issue = async (limits: Limits) => {
+    const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
+    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+    return key;
+  };
+  const at = (index: number) => limiters[index % limiters.length] as RedisLimiter;
+  const states = () => limiters.map(({ state }) => state);
+  const over = new AbortController();
+  stack.defer(() => over.abort());
+  const running = stack.move();
+  return {
+    ...{ cluster, limiters, lost, start, issue, at, states },
+    until: (state: string) => untilTrue(() => states().every((each) => each === state), `all ${state}`),
+    saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
+    /** The keys of some that are on a master. */
+    async on(master: ClusterNode, keys: readonly ApiKey[]) {
+      const owners = await Promise.all(keys.map(({ id }) => cluster.masterOf(id)));
+      return keys.filter((_, index) => owners[index]?.id === master.id);
+    },
+    /** A key of a slot, of which no request was counted yet. */
+    async issueIn(slot: number, limits: Limits) {
+      const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
+      const ids = (number: number) => `${key.id.slice(0, -5)}${number.toString(36).padStart(5, '0')}`;
+      let number = 0;
+      while (slotOf(ids(number)) !== slot) number += 1;
+      const own = { ...key, id: ids(number) };
+      await storage.keys.insert(own, secretRecord(secret), OPERATOR);
+      return own;
+    },
+    /** Spends what a key has left, or some of it, on both instances; returns how many were admitted. */
+    async spend(key: ApiKey, most = Number.POSITIVE_INFINITY) {
+      for (let admitted = 0; ; ) {
+        const burst = Array.from({ length: Math.min(50, most - admitted) }, (_, i) => at(i).charge(key));
+        const decisions = await Promise.all(burst);
+        const left = decisions.filter(({ refusal }) => !refusal).length;
+        admitted += left;
+        if (admitted === most || left < burst.length) return admitted;
+      }
+    },
+    /** Calls both instances with each of the keys, again and again. */
+    load(keys: readonly ApiKey[]) {
+      const admitted = new Map<string, number>();
+      let decided = 0;
+      let isEnding = false;
+      const call = async (key: ApiKey, limiter: RedisLimiter) => {
+        while (!isEnding && !over.signal.aborted) {
+          if (!(await limiter.charge(key)).refusal) admitted.set(key.id, (admitted.get(key.id) ?? 0) + 1);
+          decided += 1;
+          await wait(10);
+        }
+      };
+      const callers = keys.flatMap((key) => limiters.map((limiter) => call(key, limiter)));
+      return {
+        admitted,
+        some() {
+          const enough = decided + 50;
+          return untilTrue(() => decided >= enough, 'more decisions');
+        },
+        async end() {
+          isEnding = true;
+          await Promise.all(callers);
+        },
+      };
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
