@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category, CategoryChanges } from './catalog/category.ts';
 import { CategoryList } from './catalog/category-list.ts';
 import type { OnChange } from './catalog/storage.ts';
@@ -15,7 +14,6 @@ async function bench() {
     changed: undefined as CategoryChanges['changed'],
     /** What the next question for changes fails with. */
     failure: undefined as Error | undefined,
-    asking: undefined as Promise<void> | undefined,
   };
   const failures: unknown[] = [];
   const categories = new CategoryList();
@@ -32,7 +30,6 @@ async function bench() {
       },
       changesSince: async (version: number | undefined): Promise<CategoryChanges> => {
         asked.push(version);
-        await played.asking;
         const { failure } = played;
         played.failure = undefined;
         if (failure) throw failure;
@@ -56,47 +53,6 @@ async function bench() {
     asked: () => asked.splice(0),
   };
 }
-
-test('all is read at the start in pages of 250, and then only what a change is about', async () => {
-  const { stored, played, list, change, asked, catchUp } = await bench();
-  assert.deepEqual(asked(), ['watched', undefined, [0, 250], [250, 250], [500, 250], [600, 250], [600, 250]]);
-  assert.deepEqual(list(), stored);
-
-  stored.push({ id: 601, name: 'new' });
-  await change('new-categories');
-  assert.deepEqual(
-    [list().length, asked()],
-    [
-      601,
-      [
-        [600, 250],
-        [601, 250],
-      ],
-    ],
-  );
-  stored.push({ id: 602, name: 'newer' });
-  await catchUp();
-  assert.deepEqual(
-    [list().length, asked()],
-    [
-      602,
-      [
-        [601, 250],
-        [602, 250],
-      ],
-    ],
-  );
-
-  Object.assign(played, { version: 8, changed: [{ id: 1, category: { id: 1, name: 'renamed' } }] });
-  await change('categories');
-  assert.deepEqual([list()[0].name, asked()], ['renamed', [7, [602, 250]]]);
-  played.changed = [];
-  await change('categories');
-  assert.deepEqual(asked(), [8, [602, 250]]);
-
-  await change('keys', ['key_1']);
-  assert.deepEqual(asked(), [['keys', ['key_1']]]);
-});
 
 test('a change that could not be read is told, and read by the next, as much as was left', async () => {
   const { played, failures, change, asked } = await bench();
@@ -128,18 +84,4 @@ test('after a restore no key is believed, although the list cannot be read', asy
   asked();
   await assert.rejects(async () => change('restored'), failure);
   assert.deepEqual(asked(), [['keys', undefined], undefined]);
-});
-
-test('all is read when a restore is told of while a lesser change fails', async () => {
-  const { played, change, asked } = await bench();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const failure = new Error('no');
-  Object.assign(played, { failure, changed: [], asking: promise });
-  asked();
-  const failed = assert.rejects(async () => change('categories'), failure);
-  while (asked().length === 0) await nextTurn();
-  const restored = change('restored');
-  resolve();
-  await Promise.all([failed, restored]);
-  assert.deepEqual(asked(), [['keys', undefined], undefined, [600, 250]]);
 });

@@ -83,13 +83,6 @@ test('every bad record of a file is reported with its line', async () => {
   assert.deepEqual(await linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
 });
 
-test('a file that cannot be parsed is reported with the line of the error', async () => {
-  assert.deepEqual((await readText('[\n{"name":"a"},\n{]', 'json')).mistakes[0]?.line, 3);
-  assert.match((await readText('{"name":"a"}', 'json')).mistakes[0]?.message ?? '', /not a JSON array/);
-  assert.match((await readText('title\nDog\n', 'csv')).mistakes[0]?.message ?? '', /no column `name`/);
-  assert.match((await readText('name\n"Dog\n', 'csv')).mistakes[0]?.message ?? '', /^A quote of the row is not closed/);
-});
-
 test('a mistyped column is refused before its texts are lost, any other one is ignored', async () => {
   for (const column of ['descripton', 'Description', 'desciption ']) {
     const { categories, mistakes } = await readText(`name,${column}\nDog,Loyal\n`, 'csv');
@@ -152,13 +145,6 @@ test('a foreign file is read only as far as needed to reject it', async () => {
       Array.from({ length: 1_000 }, (_, index) => index + (format === 'csv' ? 2 : 1)),
     );
   }
-});
-
-test('CSV distinguishes a missing description from an empty one', async () => {
-  assert.deepEqual((await readText('name,description\na,\nb,""\n', 'csv')).categories, [
-    { name: 'a' },
-    { name: 'b', description: '' },
-  ]);
 });
 
 test('the format follows the extension of the name', () => {
@@ -295,23 +281,6 @@ test('a broken record does not end the reading of JSON', async () => {
       categories: [],
       mistakes: [{ line: 1, message: 'The file contains no categories' }],
     });
-});
-
-test('bad records before a syntax error are reported with it', async () => {
-  for (const [format, text, lines, names] of [
-    ['json', '[{"name":"a"},\n{"name":""},\n{"name"}]', [2, 3], ['a']],
-    ['csv', 'name\na\n""\n"b" c\n', [3, 4], ['a']],
-  ] as const) {
-    const { categories, mistakes } = await readText(text, format);
-    assert.deepEqual(
-      mistakes.map(({ line }) => line),
-      lines,
-    );
-    assert.deepEqual(
-      categories.map(({ name }) => name),
-      names,
-    );
-  }
 });
 
 test('the event loop turns once for every 64 KiB of a long file', async () => {

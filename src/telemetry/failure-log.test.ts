@@ -88,16 +88,3 @@ test('causes without bound do not fill the log', (t) => {
     'one that was there before the others keeps its own line',
   );
 });
-
-test('ten failures have ten lines and no number, and those of the service’s own are told apart by their words', (t) => {
-  const { lines, failures, fail } = bench(t);
-  const [here, there] = [full, () => new CatalogError('unavailable', 'The disk is full')];
-  for (let time = 0; time < 5; time += 1) for (const made of [here(), there()]) fail(made);
-  failures.flush();
-  for (let time = 0; time < 6; time += 1) for (const made of [here(), there(), 'no error', 'no error']) fail(made);
-  failures.flush();
-  assert.deepEqual(
-    lines.map(({ event, count, reason }) => (event === 'request_failed' ? 'a line' : `${count} more: ${reason}`)),
-    [...Array.from({ length: 30 }, () => 'a line'), '2 more: The disk is full', '2 more: no error'],
-  );
-});

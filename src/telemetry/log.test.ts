@@ -65,16 +65,6 @@ test('keys of both environments are redacted, wherever they are in a line', () =
   }
 });
 
-test('any number of logs may be open in a process', () => {
-  const script = `
-    import { openLog } from '${new URL('./log.ts', import.meta.url)}';
-    const logs = Array.from({ length: 12 }, () => openLog('info'));
-    logs[11].write('written\\n');
-    for (const { close } of logs) await close();`;
-  const { stderr, status } = runScript(script);
-  assert.deepEqual([status, stderr], [0, 'written\n']);
-});
-
 test('lines of the level and above are written, with nothing of the process, also into a file', () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'log');

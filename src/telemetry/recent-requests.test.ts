@@ -60,19 +60,6 @@ test('of the refusals of a key within a minute the first ten and the last ten ar
   fc.assert(property, { numRuns: 60 });
 });
 
-test('of 25 refusals within a minute the first ten and the last ten are kept', () => {
-  const recent = new RecentRequests();
-  for (let index = 0; index < 25; index += 1)
-    recent.record(answered(`r${index}`, 429), 'key_1', 600 + 59 * (index % 2));
-  recent.record(answered('later', 429), 'key_1', 660);
-  const listed = recent.list({ limit: 30 }).map(({ requestId }) => requestId);
-  assert.equal(listed.shift(), 'later', 'of another minute');
-  assert.deepEqual(
-    listed,
-    [24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `r${index}`),
-  );
-});
-
 test('requests are selected by status, class, route and key, newest first, and found by id', () => {
   const recent = new RecentRequests();
   const statuses = [200, 429, 404, 200, 503];
