@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import { systemTime } from '../../stdx/time.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -32,58 +31,6 @@ test('items share batches in their order, and each gets its own outcome', async 
     if (item === 3) assert.equal(result.status === 'rejected' && result.reason.message, 'three');
     else assert.equal(result.status === 'fulfilled' && result.value, `stored ${item}`);
   }
-});
-
-/** A queue with the sizes of its batches, after one batch of two. */
-async function afterTwo(nowMs: () => number) {
-  const sizes: number[] = [];
-  const commit = async (items: number[]) => {
-    sizes.push(items.length);
-    return items;
-  };
-  const queue = new WriteQueue<number, number>(commit, { time: { steadyMs: nowMs } });
-  await Promise.all([queue.push(1), queue.push(2)]);
-  sizes.length = 0;
-  return { queue, sizes };
-}
-
-test('callers who come back in turns that follow each other share a batch', async () => {
-  const { queue, sizes } = await afterTwo(() => 0);
-  const back: Promise<number>[] = [];
-  for (let turn = 0; turn < 3; turn += 1) {
-    back.push(queue.push(turn));
-    await nextTurn();
-  }
-  assert.deepEqual(sizes, []);
-  await Promise.all(back);
-  assert.deepEqual(sizes, [3]);
-});
-
-test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
-  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const sizes: number[] = [];
-  const queue = new WriteQueue<number, number>(
-    async (items) => {
-      const gate = gates[sizes.push(items.length) - 1];
-      await gate?.promise;
-      return items;
-    },
-    { time },
-  );
-  const settled: number[] = [];
-  const push = (item: number) => queue.push(item).then((result) => settled.push(result));
-  const first = push(1);
-  await nextTurn();
-  const second = push(2);
-  await nextTurn();
-  assert.deepEqual([sizes, settled], [[1], []], 'no two commits at once');
-  gates[0]?.resolve();
-  await first;
-  await nextTurn();
-  assert.deepEqual([sizes, settled], [[1, 1], [1]]);
-  gates[1]?.resolve();
-  await second;
-  assert.deepEqual(settled, [1, 2]);
 });
 
 test('when the storage is down, all that wait are refused at once and never stored', async () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -13,22 +12,14 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { Worker } from 'node:worker_threads';
-import { temporaryFolder } from '../../../test/kit/service.ts';
-import { contentsOf, databasePlace, flip, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
+import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
-import { openSound, openToRead, openToWrite } from './database-file.ts';
+import { openToRead, openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
 
 const FRAME_BYTES = 24 + 4_096;
-
-function readName(file: string): unknown {
-  using database = openToRead(file);
-  return database.prepare('SELECT name FROM categories').get()?.name;
-}
 
 /** The damage for which a file is refused; undefined if it is opened. */
 function damageOf(work: () => DatabaseSync): string | undefined {
@@ -41,23 +32,6 @@ function damageOf(work: () => DatabaseSync): string | undefined {
     return error.damage;
   }
 }
-
-test('reading sees the commits of a log, and of a writer beside it, and changes neither file nor log', async () => {
-  using place = await databasePlace();
-  const { file } = place;
-  const killed = place.in('killed.db');
-  leaveKilled(file, killed, ['', '-wal']);
-  const bytes = () => ['', '-wal'].map((part) => readFileSync(killed + part));
-  const before = bytes();
-  assert.equal(readName(killed), 'Cat');
-  assert.deepEqual(bytes(), before);
-
-  using writer = new DatabaseSync(file);
-  writer.exec("BEGIN IMMEDIATE; UPDATE categories SET name = 'Ox'");
-  assert.equal(readName(file), 'Cat');
-  writer.exec('COMMIT');
-  assert.equal(readName(file), 'Ox');
-});
 
 test('what is damaged is refused by readers and writers, and stays as it is', async () => {
   using place = await databasePlace();
@@ -101,22 +75,6 @@ test('what is damaged is refused by readers and writers, and stays as it is', as
   assert.deepEqual(contentsOf(place.folder), before);
 });
 
-test('a damaged page is found before a service works, and by whatever checks every page', async () => {
-  using place = await databasePlace();
-  overwrite(place.file);
-  const before = readFileSync(place.file);
-  const damage = 'in database main Tree 2 page 2: btreeInitPage() returns error code 11';
-  assert.equal(
-    damageOf(() => openToWrite(place.file, 'serve')),
-    damage,
-  );
-  assert.equal(
-    damageOf(() => openSound(place.file)),
-    damage,
-  );
-  assert.deepEqual(readFileSync(place.file), before);
-});
-
 test('the log of a killed service is damaged if it lacks a commit that its index counts', async () => {
   using place = await databasePlace();
   const killed = place.in('killed.db');
@@ -146,25 +104,6 @@ test('the log of a killed service is damaged if it lacks a commit that its index
     assert.deepEqual(damagesOf(bytes), [undefined, `its log is damaged at byte ${last}`]);
   const missing = 'its log is missing, and the index of the log counts transactions that were only there';
   for (const bytes of [Buffer.alloc(0), undefined]) assert.deepEqual(damagesOf(bytes), [undefined, missing]);
-});
-
-test('a file that is missing is made only on purpose, private with its folders whatever the umask', async () => {
-  using temporary = temporaryFolder();
-  const missing = join(temporary.path, 'new/y.db');
-  const refusal = /^There is no database .*y\.db; run this in the folder of the service, or name its database with /;
-  assert.throws(() => openToRead(missing), says(refusal));
-  assert.throws(() => openToWrite(missing, 'change'), says(refusal));
-  assert.ok(!existsSync(join(temporary.path, 'new')));
-  for (const umask of [0, 0o077]) {
-    const before = process.umask(umask);
-    try {
-      openToWrite(join(temporary.path, `${umask}/a/y.db`), 'create').close();
-    } finally {
-      process.umask(before);
-    }
-  }
-  const modeOf = (name: string) => statSync(join(temporary.path, name)).mode & 0o777;
-  assert.deepEqual(['0', '0/a', '0/a/y.db', '63/a/y.db'].map(modeOf), [0o700, 0o700, 0o600, 0o600]);
 });
 
 test('a file that a restore replaces while it is opened is not written to', async (t) => {
@@ -206,39 +145,4 @@ test('what only keeps a file from being opened is said as that, with what to do'
   refusals(killed);
   chownSync(killed, 65534, 65534);
   refusals(`${killed}-wal`);
-});
-
-const CREATORS = 6;
-const ROUNDS = 40;
-/** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
-const CREATE_AT_ONCE = `
-const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');
-import(write).then(({ openToWrite }) => {
-  const failed = [];
-  for (let round = 0; round < ready.length; round += 1) {
-    Atomics.add(ready, round, 1);
-    Atomics.notify(ready, round);
-    for (let here; (here = Atomics.load(ready, round)) < creators; ) Atomics.wait(ready, round, here);
-    try {
-      openToWrite(folder + '/' + round + '.db', 'create').close();
-    } catch (error) {
-      failed.push(error.message);
-    }
-  }
-  parentPort.postMessage(failed);
-});`;
-
-test('a file that several create at once is opened by each of them', async () => {
-  using folder = temporaryFolder();
-  const ready = new Int32Array(new SharedArrayBuffer(4 * ROUNDS));
-  const data = { ready, write: new URL('database-file.ts', import.meta.url).href, folder: folder.path };
-  const failures = await Promise.all(
-    Array.from({ length: CREATORS }, async () => {
-      const worker = new Worker(CREATE_AT_ONCE, { eval: true, workerData: { ...data, creators: CREATORS } });
-      const [failed] = await once(worker, 'message');
-      await worker.terminate();
-      return failed;
-    }),
-  );
-  assert.deepEqual(failures.flat(), []);
 });

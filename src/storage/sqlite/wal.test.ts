@@ -150,34 +150,3 @@ test('a page that only a torn transaction has is missing', () => {
   truncateSync(`${file}-wal`, log.length - FRAME_BYTES);
   assert.equal(findDamage(file), `it has ${2 * 4_096} bytes, and should have ${3 * 4_096}`);
 });
-
-test('checksums are added in the byte order that the header names', () => {
-  using folder = temporaryFolder();
-  const { file, log } = writtenLog(folder.path);
-  const other = Buffer.from(log);
-  const isLittleEndian = log.readUInt32BE(0) === 0x377f0682;
-  other.writeUInt32BE(isLittleEndian ? 0x377f0683 : 0x377f0682, 0);
-  let [a, b] = [0, 0];
-  const add = (bytes: Buffer) => {
-    for (let at = 0; at < bytes.length; at += 8) {
-      const [first, second] = [at, at + 4].map((word) =>
-        isLittleEndian ? bytes.readUInt32BE(word) : bytes.readUInt32LE(word),
-      );
-      a = (a + (first ?? 0) + b) >>> 0;
-      b = (b + (second ?? 0) + a) >>> 0;
-    }
-  };
-  const store = (at: number) => other.writeUInt32BE(b, other.writeUInt32BE(a, at));
-  add(other.subarray(0, 24));
-  store(24);
-  for (let at = HEADER_BYTES; at < other.length; at += FRAME_BYTES) {
-    add(other.subarray(at, at + 8));
-    add(other.subarray(at + 24, at + FRAME_BYTES));
-    store(at + 16);
-  }
-  assert.equal(findDamage(file, { read: () => other }), undefined);
-  assert.equal(
-    findDamage(file, { read: () => flipped(other, frameAt(1) + 100) }),
-    `its log is damaged at byte ${frameAt(1)}`,
-  );
-});
