@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -31,26 +30,4 @@ test('a restore is told with what became of the old database, and noted by the n
     [[userInfo().username, 'cli', '{"backup":"one.db"}']],
   );
   assert.ok(Number(noted[0]?.at) >= before);
-});
-
-test('a transfer shows how far it is, and its tables for programs', async () => {
-  using folder = temporaryFolder();
-  const cwd = folder.path;
-  await run(['keys', 'create', '--name', 'shop', '--database-url', 'sqlite:one.db'], { cwd });
-  const shown: unknown[][] = [];
-  const invocation = { progress: (...one: unknown[]) => void shown.push(one) };
-  const env = { FROM_URL: 'sqlite:none.db' };
-  writeFileSync(join(cwd, '.env'), 'FROM_URL=sqlite:none.db\nTO_URL=sqlite:two.db\n');
-  const { code, stdout, stderr } = await run(['transfer', '--from', 'sqlite:one.db', '--json'], {
-    cwd,
-    env,
-    invocation,
-  });
-  assert.deepEqual([code, stderr], [0, 'Copied everything to sqlite:two.db; sqlite:one.db is unchanged\n']);
-  const keys = JSON.parse(stdout).find(({ table }: { table: string }) => table === 'api_keys');
-  assert.deepEqual([Object.keys(keys), keys.rows, keys.checksum.length], [['table', 'rows', 'checksum'], 1, 64]);
-  assert.deepEqual(shown.at(-1), ['Verifying', 11, 11]);
-  const again = await run(['transfer', '--from', 'sqlite:one.db', '--to', 'sqlite:three.db'], { cwd });
-  assert.match(again.stdout, /^TABLE +ROWS +CHECKSUM\n/);
-  assert.match(again.stdout, new RegExp(`^api_keys +1 +${keys.checksum.slice(0, 16)}$`, 'm'));
 });

@@ -35,38 +35,3 @@ test('usage of up to two days is that of minutes, which are complete after a kil
   const ago = now - day;
   assert.deepEqual([await served(`${ago + 60}s`), await served(`${ago - 7_200}s`)], [[5], []]);
 });
-
-test('what is older than asked for is left out, to the second of a change, to the minute of usage', async (t) => {
-  using folder = temporaryFolder();
-  const now = 1_900_000_020;
-  t.mock.timers.enable({ apis: ['Date'], now: now * 1_000 });
-  const command = (...args: string[]) => run(args, { cwd: folder.path });
-  {
-    const options = { time: systemTime(), categoriesMax: 10, categoriesBytesMax: 10_000 };
-    const file = join(folder.path, 'data/pet-catalog.db');
-    await using storage = await openStorage({ engine: 'sqlite', file }, options);
-    for (const at of [now - 3_660, now - 3_600]) {
-      const { key, secret } = newApiKey({ name: `at ${at}`, environment: 'production', plan: 'free' }, at);
-      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-      const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
-      await storage.usage.add(at, [{ keyId: key.id, ...counts }]);
-    }
-  }
-  const used = JSON.parse((await command('usage', '--since', '1h', '--json')).stdout);
-  assert.deepEqual(
-    used.map(({ name }: { name: string }) => name),
-    [`at ${now - 3_600}`],
-  );
-  t.mock.timers.setTime((now - 60) * 1_000);
-  const audited = async (since: string) => {
-    const { stdout, stderr } = await command('audit', '--since', since);
-    return [stdout.split('\n').length - 1, stdout.split('\n', 1)[0]?.split(/ +/), stderr];
-  };
-  const headings = ['AT', 'ACTOR', 'VIA', 'ACTION', 'TARGET', 'CHANGE'];
-  assert.deepEqual(await audited('1h'), [3, headings, '']);
-  assert.deepEqual(await audited('3599s'), [2, headings, '']);
-  t.mock.timers.setTime((now + 60) * 1_000);
-  assert.deepEqual(await audited('1h'), [0, [''], 'No changes\n']);
-  const unknown = { code: 1, stdout: '', stderr: 'pet-catalog: There is no key key_none\n' };
-  assert.deepEqual(await command('usage', 'key_none'), unknown);
-});

@@ -52,25 +52,6 @@ test('after a 429 nothing is sent before its time, though requests that were sen
   await Promise.all(calls);
 });
 
-test('a wait that is told later is what is left of it, up to the second in which it ends', async () => {
-  const { catalog, sent, pass } = bench({ timeoutMs: 1_000 });
-  const refused = assert.rejects(catalog.categories.get(1), { code: 'rate_limit_exceeded', retryAfter: 10 });
-  await settled();
-  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '10', ...limits(0) }));
-  await refused;
-  for (const [passedMs, retryAfter] of [
-    [600, 10],
-    [399, 10],
-    [1, 9],
-    [600, 9],
-  ] as const) {
-    await pass(passedMs);
-    const held = { code: 'rate_limit_exceeded', retryAfter, retryAt: new Date(10_000) };
-    await assert.rejects(catalog.categories.get(2), held, `${passedMs} ms later`);
-  }
-  assert.equal(sent.length, 1);
-});
-
 test('calls that are aborted while they wait for their turn leave it to others', async () => {
   const { catalog, sent } = bench();
   const calls = Array.from({ length: 6 }, (_, index) => catalog.categories.get(index + 1));
@@ -86,23 +67,4 @@ test('calls that are aborted while they wait for their turn leave it to others',
     sent.map(({ path }) => path),
     [1, 2, 3, 4, 5, 6, 7].map((id) => `/categories/${id}`),
   );
-});
-
-test('asking whether a ban still holds leaves no room for a second call when it ends', async () => {
-  const { catalog, sent, pass } = bench();
-  const banned = async (index: number, seconds: number) => {
-    const call = assert.rejects(catalog.categories.get(1), { code: 'key_banned', retryAfter: seconds });
-    await settled();
-    await sent[index]?.answer(refusal(429, 'key_banned', { 'retry-after': `${seconds}`, ...limits(0) }));
-    await call;
-  };
-  await banned(0, 300);
-  await pass(60_000);
-  await banned(1, 240);
-  await pass(240_000);
-  const calls = [2, 3, 4].map((id) => catalog.categories.get(id));
-  await settled();
-  assert.equal(sent.length, 3);
-  for (let index = 2; index < 5; index += 1) await sent[index]?.answer(good(limits(59)));
-  await Promise.all(calls);
 });

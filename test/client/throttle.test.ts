@@ -97,43 +97,6 @@ test('room that is found by a request sent after a refusal ends that refusal', a
   assert.equal(at.sent.length, 4, 'one of them');
 });
 
-test('a refusal ends the calls that cannot wait for it, at once, and keeps the others', async () => {
-  const at = bench();
-  await begin(at, 6);
-  const patient = await begin(at, 1, { timeoutMs: 20_001 });
-  const hurried = await begin(at, 2, { timeoutMs: 20_000 });
-  await at.sent[0]?.answer(refused(20));
-  assert.deepEqual(
-    [patient, hurried.map((error) => error !== 'done' && [error.code, error.retryAfter])],
-    [
-      [],
-      [
-        ['rate_limit_exceeded', 20],
-        ['rate_limit_exceeded', 20],
-      ],
-    ],
-  );
-  const banned = await begin(at, 1);
-  await at.sent[1]?.answer(refused(20, 'key_banned'));
-  assert.deepEqual([patient.length, banned.length], [1, 1], 'none waits through a ban');
-});
-
-test('during a refusal one call a minute asks whether it still holds', async () => {
-  const at = bench();
-  const ended = await begin(at, 1, { timeoutMs: 1_000 });
-  await at.sent[0]?.answer(refused(300));
-  assert.equal(ended.length, 1);
-  await at.pass(59_999);
-  assert.equal((await begin(at, 3, { timeoutMs: 1_000 })).length, 3);
-  assert.equal(at.sent.length, 1);
-  await at.pass(1);
-  assert.equal((await begin(at, 3, { timeoutMs: 1_000 })).length, 2);
-  assert.equal(at.sent.length, 2);
-  await at.sent[1]?.answer(good(limits(60)));
-  await begin(at, 1);
-  assert.equal(at.sent.length, 3, 'it did not');
-});
-
 test('with pacing each call waits its share of the rest of the minute after the last', async () => {
   const at = bench({ pace: true });
   await begin(at, 4);

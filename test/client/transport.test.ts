@@ -26,27 +26,6 @@ async function failureBy(answer: unknown): Promise<ConnectionError> {
   return failure;
 }
 
-test('only what has a body says its type, and only a create has an Idempotency-Key', async () => {
-  const { catalog, sent } = bench();
-  void catalog.pets.create({ name: 'Rex', categoryId: 1 });
-  void catalog.pets.update(1, { name: 'Max' });
-  void catalog.pets.list({ limit: 5, status: undefined });
-  void catalog.orders.cancel(1);
-  await settled();
-  assert.deepEqual(
-    sent.map(({ method, url, body, headers }) => [
-      ...[method, url, body, headers.get('content-type')],
-      /^\d+-\d+-\d+-\d+$/.test(headers.get('idempotency-key') ?? '') || headers.get('idempotency-key'),
-    ]),
-    [
-      ['POST', 'http://service.example/v1/pets', '{"name":"Rex","categoryId":1}', 'application/json', true],
-      ['PATCH', 'http://service.example/v1/pets/1', '{"name":"Max"}', 'application/json', null],
-      ['GET', 'http://service.example/v1/pets?limit=5', null, null, null],
-      ['DELETE', 'http://service.example/v1/store/orders/1', null, null, null],
-    ],
-  );
-});
-
 test('where there is no environment, as in browsers, the key is missing', () => {
   const { process } = globalThis;
   try {
@@ -74,19 +53,6 @@ test('what begins at a cursor goes on with those of the pages that it gets', asy
     const pages = paths.splice(0).map((path) => path.split('?')[1]);
     assert.deepEqual(pages, ['limit=5&cursor=after_1', 'limit=5&cursor=after_2'], name);
   }
-});
-
-test('the headers of a call replace none that the client sets itself', async () => {
-  const { catalog, sent } = bench();
-  const idempotencyKey = 'k'.repeat(255);
-  const own = { 'content-type': 'text/plain', 'idempotency-key': 'x', authorization: 'Bearer x' };
-  const headers = { ...own, 'if-match': '"x"', 'if-none-match': '"x"', accept: 'text/csv' };
-  void catalog.categories.create({ name: 'Dog' }, { idempotencyKey, headers });
-  await settled();
-  assert.deepEqual(
-    [...Object.keys(headers)].map((name) => sent[0]?.headers.get(name)),
-    ['application/json', idempotencyKey, 'Bearer secret', null, null, 'text/csv'],
-  );
 });
 
 test('a query is sent with texts, numbers, truths and lists of them, without what is undefined', async () => {
