@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import { systemTime } from '../../stdx/time.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -31,6 +32,25 @@ test('items share batches in their order, and each gets its own outcome', async 
     if (item === 3) assert.equal(result.status === 'rejected' && result.reason.message, 'three');
     else assert.equal(result.status === 'fulfilled' && result.value, `stored ${item}`);
   }
+});
+
+test('callers who come back in turns that follow each other share a batch', async () => {
+  const sizes: number[] = [];
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      sizes.push(items.length);
+      return items;
+    },
+    { time: { steadyMs: () => 0 } },
+  );
+  await Promise.all([queue.push(1), queue.push(2)]);
+  const back: Promise<number>[] = [];
+  for (let turn = 0; turn < 3; turn += 1) {
+    back.push(queue.push(turn));
+    await nextTurn();
+  }
+  await Promise.all(back);
+  assert.deepEqual(sizes, [2, 3]);
 });
 
 test('when the storage is down, all that wait are refused at once and never stored', async () => {
