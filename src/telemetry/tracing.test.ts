@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -38,20 +38,40 @@ interface Sent {
   }[];
 }
 
+/** A collector that answers as it is told, and is named in the environment until it is disposed of. */
+async function collector(answer: RequestListener, environment: Readonly<Record<string, string>> = {}) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...environment };
+  Object.assign(process.env, variables);
+  return {
+    server,
+    [Symbol.dispose]() {
+      for (const name of Object.keys(variables)) delete process.env[name];
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const ANSWERED = {
+  ...{ request: { method: 'GET', headers: {} }, requestId: 'one', route: 'x', key: undefined },
+  ...{ status: 200, traceId: undefined },
+};
+
 test('a span is an error if the answer is a 5xx or there is none, and what fails below it by a defect alone', async () => {
   const spans: Span[] = [];
   const services = new Set<unknown>();
-  const server = createServer(async (request, response) => {
+  const collect: RequestListener = async (request, response) => {
     const sent = (await readJson(request)) as Sent;
     for (const { resource } of sent.resourceSpans)
       services.add(resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue);
     spans.push(...sent.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
     response.end('{}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  process.env.OTEL_SERVICE_NAME = 'shop';
-  try {
+  };
+  using _collector = await collector(collect, { OTEL_SERVICE_NAME: 'shop' });
+  {
     await using tracing = await startTracing('1.2.3');
     const failing = tracing.trace('storage', {
       refuse: () => Promise.reject(new CatalogError('not_found', 'There is none')),
@@ -73,15 +93,8 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
       ['broken', 500],
       ['away', 503],
       ['cut off', undefined],
-    ] as const) {
-      const request = { method: 'GET', headers: {} };
-      await serve({ request, requestId: 'one', route, key: undefined, status, traceId: undefined });
-    }
-  } finally {
-    delete process.env.OTEL_SERVICE_NAME;
-    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-    server.closeAllConnections();
-    server.close();
+    ] as const)
+      await serve({ ...ANSWERED, route, status });
   }
   assert.deepEqual([...services], ['shop'], 'as the environment names it');
   const ERROR = 2;
@@ -105,47 +118,20 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
 test('the last spans are waited for a second at most, where the collector does not answer', {
   timeout: 25_000,
 }, async () => {
-  const server = createServer(() => {}).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '60000';
-  try {
-    const asked = once(server, 'request');
-    const tracing = await startTracing('1.2.3');
-    const request = { method: 'GET', headers: {} };
-    await tracing.requests(() => {})({
-      request,
-      requestId: 'one',
-      route: 'x',
-      key: undefined,
-      status: 200,
-      traceId: undefined,
-    });
-    const startedMs = performance.now();
-    const [[, response]] = await Promise.all([asked, tracing[Symbol.asyncDispose]()]);
-    assert.ok(performance.now() - startedMs < 5_000);
-    // Not to be sent again.
-    response.writeHead(400).end();
-  } finally {
-    delete process.env.OTEL_EXPORTER_OTLP_TIMEOUT;
-    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-    server.closeAllConnections();
-    server.close();
-  }
+  using silent = await collector(() => {}, { OTEL_EXPORTER_OTLP_TIMEOUT: '60000' });
+  const asked = once(silent.server, 'request');
+  const tracing = await startTracing('1.2.3');
+  await tracing.requests(() => {})(ANSWERED);
+  const startedMs = performance.now();
+  const [[, response]] = await Promise.all([asked, tracing[Symbol.asyncDispose]()]);
+  assert.ok(performance.now() - startedMs < 5_000);
+  // Not to be sent again.
+  response.writeHead(400).end();
 });
 
 test('a collector that refuses the last spans is no matter to the stop', async () => {
-  const server = createServer((_, response) => response.writeHead(400).end()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const tracing = await startTracing('1.2.3');
-    const answered = { request: { headers: {} }, requestId: 'one', route: 'x', key: undefined, status: 200 };
-    await tracing.requests(() => {})({ ...answered, traceId: undefined });
-    await tracing[Symbol.asyncDispose]();
-  } finally {
-    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-    server.closeAllConnections();
-    server.close();
-  }
+  using _refusing = await collector((_, response) => response.writeHead(400).end());
+  const tracing = await startTracing('1.2.3');
+  await tracing.requests(() => {})(ANSWERED);
+  await tracing[Symbol.asyncDispose]();
 });

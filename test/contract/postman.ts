@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { runInNewContext } from 'node:vm';
-import { filled, type Sent, send, type Variables } from './send.ts';
+
+/** By name. */
+type Variables = Map<string, string>;
 
 interface Entry {
   readonly key: string;
@@ -46,23 +49,28 @@ export async function runPostman(
     const inPath = new Map((url.variable ?? []).map(({ key, value }) => [`:${key}`, value]));
     const path = url.path.map((segment) => inPath.get(segment) ?? segment).join('/');
     const query = (url.query ?? []).filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`);
-    const sent = await send({
-      name,
+    const response = await fetch(filled(`${url.host.join('.')}/${path}?${query.join('&')}`, variables), {
       method,
-      url: filled(`${url.host.join('.')}/${path}?${query.join('&')}`, variables),
       headers: {
         ...authorization,
         ...Object.fromEntries(header.map(({ key, value }) => [key, filled(value, variables)])),
       },
-      body: body && filled(body.raw, variables),
+      ...(body && { body: filled(body.raw, variables) }),
     });
+    const text = await response.text();
+    const sent = { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
     runTests(name, event[0].script.exec, sent, variables);
   }
   return names;
 }
 
 /** Gives a script as much of `pm` as the generated tests use. */
-function runTests(request: string, script: readonly string[], { status, body }: Sent, variables: Variables): void {
+function runTests(
+  request: string,
+  script: readonly string[],
+  { status, body }: { status: number; body: unknown },
+  variables: Variables,
+): void {
   let tests = 0;
   const pm = {
     test: (_name: string, run: () => void) => {
@@ -83,4 +91,13 @@ function runTests(request: string, script: readonly string[], { status, body }: 
   };
   runInNewContext(script.join('\n'), { pm });
   assert.ok(tests > 0, `${request} has no test`);
+}
+
+/** Replaces `{{name}}` by the value of the variable, and `{{$guid}}` by a new one. */
+function filled(text: string, variables: Variables): string {
+  return text.replace(/\{\{(\$?\w+)\}\}/g, (_all, name: string) => {
+    const value = name === '$guid' ? randomUUID() : variables.get(name);
+    assert.ok(value, `nothing is set for ${name}`);
+    return value;
+  });
 }
