@@ -208,6 +208,9 @@ test('a request is one round trip to Redis, and one over its limit none', { skip
   assert.ok(counting.every((command) => command.includes('"EVALSHA"')));
   await commandsFor(1, 429);
   assert.deepEqual(await commandsFor(20, 429), []);
+  service.clock.advance(2);
+  assert.deepEqual(await commandsFor(100, 429), [], 'nor does one that is banned for going on');
+  assert.equal(service.events.bans.length, 1);
 });
 
 /** Prints on SIGUSR2 how many bytes V8 has allocated since the start, those of garbage too. */

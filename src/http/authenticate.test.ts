@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
 import { type FoundKey, mintSecret, newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { BoundedMap } from '../stdx/bounded-map.ts';
 import { type Authentication, Authenticator } from './authenticate.ts';
 
 const NOW = 1_800_000_000;
@@ -113,7 +114,8 @@ test('a look-up is not repeated for the change of another key', async () => {
   assert.equal(lookUps.length, 1);
 });
 
-test('a key that changed is forgotten with each of its secrets', async () => {
+test('a key that changed is forgotten with each of its secrets, and nothing of it is kept', async (t) => {
+  const [kept, begun] = [t.mock.method(BoundedMap.prototype, 'set'), t.mock.method(Set.prototype, 'add')];
   for (const all of [false, true]) {
     const { key, secret, lookUps, authenticator, authenticate } = bench();
     const secrets = [secret, mintSecret('production')];
@@ -125,6 +127,16 @@ test('a key that changed is forgotten with each of its secrets', async () => {
       authenticator.forget(all ? undefined : [key.id]);
     }
   }
+  const maps = new Set(kept.mock.calls.map((call) => call.this as BoundedMap<unknown>));
+  assert.deepEqual(
+    [...maps].map(({ size }) => size),
+    [0, 0, 0, 0],
+  );
+  const lookUps = begun.mock.calls.filter(({ arguments: [value] }) => Object.keys(value ?? {}).join() === 'ids');
+  assert.deepEqual(
+    lookUps.map((call) => (call.this as Set<unknown>).size),
+    new Array(8).fill(0),
+  );
 });
 
 test('a cached key is refused from the second on in which it expires, or the grace of its old secret ends', async () => {

@@ -48,15 +48,6 @@ test('a step of the system clock moves Unix time within a second, and durations 
   assert.equal(time.unixMs(), clocks.systemMs, 'every correction');
 });
 
-test('readings of one second are one object', () => {
-  const { time, pass } = bench();
-  const first = time.now();
-  pass(999);
-  assert.equal(time.now(), first);
-  pass(1);
-  assert.notEqual(time.now(), first);
-});
-
 test('a moment is written in UTC to the second, and a repeat is the same', () => {
   for (const unix of [0, 1_767_268_799, 1_767_268_799, 4_102_444_800])
     assert.equal(utc(unix), new Date(unix * 1_000).toISOString().replace('.000', ''));

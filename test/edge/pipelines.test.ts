@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertAnswer, get, HOST, post, request } from '../kit/edge/corpus.ts';
-import { openRaw, type RawAnswer } from '../kit/edge/raw.ts';
+import { openRaw } from '../kit/edge/raw.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
@@ -141,26 +141,5 @@ describe('connections', () => {
     }
     assert.equal((await service.call(secret, '/rate_limit')).status, 200);
     assert.deepEqual(service.events.failures, []);
-  });
-
-  test('many connections of all kinds at once get their own answers', async () => {
-    const { secret: busy } = await service.issue({ plan: 'enterprise', limits: { minute: 100_000, day: 100_000 } });
-    const kinds = [
-      [get(), 200],
-      [post(BODY, LENGTH), 201],
-      [GARBAGE, 400],
-      [post('', 'Content-Length: 300000'), 413],
-      [refused(LENGTH) + BODY, 401],
-      [get(`X: ${'a'.repeat(20_000)}`), 431],
-    ] as const;
-    const results = await Promise.all(
-      Array.from({ length: 120 }, async (_, i): Promise<[RawAnswer | undefined, number]> => {
-        const [bytes, status] = kinds[i % kinds.length] ?? kinds[0];
-        await using raw = await openRaw(service.url);
-        await raw.send(withKey(bytes, busy));
-        return [await raw.answer(), status];
-      }),
-    );
-    for (const [answer, status] of results) assert.equal(answer?.status, status);
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -14,6 +15,8 @@ import {
 } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
 import { openToRead, openToWrite } from './database-file.ts';
@@ -145,4 +148,39 @@ test('what only keeps a file from being opened is said as that, with what to do'
   refusals(killed);
   chownSync(killed, 65534, 65534);
   refusals(`${killed}-wal`);
+});
+
+const CREATORS = 6;
+const ROUNDS = 40;
+/** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
+const CREATE_AT_ONCE = `
+const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');
+import(write).then(({ openToWrite }) => {
+  const failed = [];
+  for (let round = 0; round < ready.length; round += 1) {
+    Atomics.add(ready, round, 1);
+    Atomics.notify(ready, round);
+    for (let here; (here = Atomics.load(ready, round)) < creators; ) Atomics.wait(ready, round, here);
+    try {
+      openToWrite(folder + '/' + round + '.db', 'create').close();
+    } catch (error) {
+      failed.push(error.message);
+    }
+  }
+  parentPort.postMessage(failed);
+});`;
+
+test('a file that several create at once is opened by each of them', async () => {
+  using folder = temporaryFolder();
+  const ready = new Int32Array(new SharedArrayBuffer(4 * ROUNDS));
+  const data = { ready, write: new URL('database-file.ts', import.meta.url).href, folder: folder.path };
+  const failures = await Promise.all(
+    Array.from({ length: CREATORS }, async () => {
+      const worker = new Worker(CREATE_AT_ONCE, { eval: true, workerData: { ...data, creators: CREATORS } });
+      const [failed] = await once(worker, 'message');
+      await worker.terminate();
+      return failed;
+    }),
+  );
+  assert.deepEqual(failures.flat(), []);
 });

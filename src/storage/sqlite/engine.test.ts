@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { promises, readFileSync, statSync } from 'node:fs';
+import { copyFileSync, promises, readFileSync, renameSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
@@ -12,6 +12,20 @@ import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 import { openSound } from './database-file.ts';
 import { openSqlite } from './engine.ts';
+
+test('a commit to a file that was replaced meanwhile is of unknown outcome', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  const { db, classify } = await openSqlite(file);
+  const replaced = db.transaction(async (trx) => {
+    await trx.run(sql`update category_counter set last_id = 7`);
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  });
+  const error = await replaced.catch((reason: unknown) => reason);
+  assert.equal(classify(error), 'unknown');
+  await db.close();
+});
 
 test('a look at its file in the process of a service releases none of its locks', {
   skip: process.platform !== 'linux' && 'only Linux lists the locks of a file',
