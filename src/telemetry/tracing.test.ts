@@ -56,8 +56,12 @@ async function collector(answer: RequestListener, environment: Readonly<Record<s
 }
 
 const ANSWERED = {
-  ...{ request: { method: 'GET', headers: {} }, requestId: 'one', route: 'x', key: undefined },
-  ...{ status: 200, traceId: undefined },
+  request: { method: 'GET', headers: {} },
+  requestId: 'one',
+  route: 'x',
+  key: undefined,
+  status: 200,
+  traceId: undefined,
 };
 
 test('a span is an error if the answer is a 5xx or there is none, and what fails below it by a defect alone', async () => {
