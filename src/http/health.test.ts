@@ -45,17 +45,6 @@ test('a database that does not answer is asked again after a second', async (t) 
   assert.equal((await next).status, 200);
 });
 
-test('a stopping service is not ready, though its database was a moment ago, and is live', async (t) => {
-  const { health, checks } = probed(t);
-  const probe = health.ready();
-  checks[0]?.resolve(SOUND);
-  assert.equal((await probe).status, 200);
-  health.stop();
-  await assert.rejects(health.ready(), { code: 'unavailable', message: 'The service is stopping' });
-  const live = new Map(health.pages()).get('/livez');
-  assert.equal((await live?.({} as Exchange))?.status, 200);
-});
-
 test('what fails, since when and why is told to operators alone', async (t) => {
   const outage = { work: 'count', since: 1_767_268_800, cause: 'connect ECONNREFUSED' } as const;
   const told = 'counts without Redis since 2026-01-01T12:00:00Z: connect ECONNREFUSED';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { manualClock, untilEqual } from '../../test/kit/clock.ts';
+import { test } from 'node:test';
+import { manualClock } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
@@ -63,31 +63,6 @@ function bench(keysMax?: number) {
     },
   };
 }
-
-test('counts are saved every half second if there are new ones, and when the limiter stops', async (t: TestContext) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const { limiter, key, saved } = bench();
-  await limiter.charge(key);
-  t.mock.timers.tick(499);
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(saved.length, 0);
-  t.mock.timers.tick(1);
-  await untilEqual(() => saved.length, 1);
-  const counts = { minuteEnds: NOON + 60, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
-  assert.deepEqual(saved, [[{ keyId: key.id, ...counts }]]);
-  await limiter.save();
-  assert.equal(saved.length, 1);
-  await limiter.peek(key);
-  await limiter.save();
-  assert.equal(saved.length, 1, 'a look is nothing to save');
-  await limiter.charge(key);
-  await limiter[Symbol.asyncDispose]();
-  assert.equal(saved.length, 2);
-  await limiter.charge(key);
-  t.mock.timers.tick(2_000);
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
-});
 
 test('counts of many keys are saved 500 at a time, requests are served in between, and the disk is waited for at the end', async () => {
   const { limiter, key, saved, synced, onSave } = bench();

@@ -61,31 +61,6 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
 }
 
-test('a stopping listener takes no connection, and closes idle ones after half a second, in which they are answered', async (t) => {
-  await using at = await opened();
-  using time = turnedTime(t);
-  const [{ listener, open }, { pass }] = [at, time];
-  await using late = await open();
-  await using idle = await open();
-  for (const raw of [late, idle]) {
-    await raw.send(GET);
-    assert.equal((await raw.answer()).headers.get('connection'), 'keep-alive');
-  }
-  const stopped = listener.stop(GRACE_MS);
-  await settled();
-  await assert.rejects(open, { code: 'ECONNREFUSED' });
-  await pass(499);
-  await late.send(GET);
-  const { status, headers } = await late.answer();
-  assert.deepEqual([status, headers.get('connection')], [200, 'close']);
-  assert.deepEqual(await late.answersUntilClosed(), []);
-  assert.equal(idle.isEnded, false);
-  await pass(1);
-  assert.deepEqual(await idle.answersUntilClosed(), []);
-  await pass(50);
-  await stopped;
-});
-
 test('a connection whose answer was on its way is closed within 50 ms of its end, and one that hangs with the grace', async (t) => {
   await using at = await opened((exchange) => {
     if (exchange.request.url === '/') exchange.answer({ status: 200, body: LARGE });
@@ -141,10 +116,3 @@ test('what connected before the stop is answered, though it was not accepted yet
 async function ioEvent(): Promise<void> {
   await stat(import.meta.dirname);
 }
-
-test('a port that is taken is an error', async () => {
-  await using at = await opened();
-  const context = { time: manualClock(), events: recordedEvents() };
-  const again = openListener(() => {}, context, { host: '127.0.0.1', port: at.listener.port });
-  await assert.rejects(again, { code: 'EADDRINUSE' });
-});
