@@ -17,7 +17,7 @@ const BODY_BYTES_MAX = 262_144;
 const AFTER_SUNSET = Date.UTC(2031, 0, 1) / 1_000;
 const STALE = '"6mMG0HdrIB5a"';
 
-type Provoke = (service: TestService, secret: string) => Promise<Response>;
+type Provoke = (shop: Shop) => Promise<Response>;
 
 /** A query or a body that does not fit its schema, for each operation that has either. */
 const INVALID: Readonly<Record<string, string | object>> = {
@@ -32,37 +32,53 @@ const INVALID: Readonly<Record<string, string | object>> = {
   updateInventory: { quantity: -1 },
 };
 
-/** The requests that only one operation refuses. */
+/** What needs a shop of its own, which it changes. */
 const PARTICULAR: Readonly<Record<string, Provoke>> = {
-  'placeOrder insufficient_stock': async (service, secret) =>
-    send(service, secret, 'placeOrder', { body: '{"petId":1,"quantity":5}' }),
-  'cancelOrder order_not_cancellable': async (service, secret) => {
+  'createCategory catalog_full': usually('createCategory', 'catalog_full'),
+  'getPet gone': usually('getPet', 'gone'),
+  'placeOrder insufficient_stock': (shop) => send(shop, 'placeOrder', { body: '{"petId":1,"quantity":5}' }),
+  'cancelOrder order_not_cancellable': async (shop) => {
     const body = '{"petId":1,"quantity":1,"shipDate":"2026-01-01T13:00:00Z"}';
-    assert.equal((await send(service, secret, 'placeOrder', { body })).status, 201);
-    service.clock.advance(3_601);
-    return send(service, secret, 'cancelOrder', {});
+    assert.equal((await send(shop, 'placeOrder', { body })).status, 201);
+    shop.service.clock.advance(3_601);
+    return send(shop, 'cancelOrder', {});
   },
+  'cancelOrder precondition_failed': async (shop) => {
+    assert.equal((await send(shop, 'placeOrder', { body: '{"petId":1,"quantity":1}' })).status, 201);
+    return usually('cancelOrder', 'precondition_failed')(shop);
+  },
+  'placeOrder idempotency_key_reused': usually('placeOrder', 'idempotency_key_reused'),
 };
+
+interface Shop extends AsyncDisposable {
+  readonly service: TestService;
+  readonly secret: string;
+}
+
+/** A service with a category and a pet, of which there is one, and as a failure needs it. */
+async function shop(failure?: string): Promise<Shop> {
+  const settings = failure === 'catalog_full' ? { CATEGORIES_MAX: '1' } : {};
+  const service = await testService(settings, manualClock(failure === 'gone' ? AFTER_SUNSET : undefined));
+  const { secret } = await service.issue({ plan: 'business' });
+  const opened = { service, secret, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+  for (const [first, body] of [
+    ['createCategory', '{"name":"Dog"}'],
+    ['createPet', '{"name":"Rex","categoryId":1}'],
+  ] as const) {
+    assert.equal((await send(opened, first, { body })).status, 201);
+  }
+  return opened;
+}
 
 test('the reference shows beside each operation what the service responds when it fails', async () => {
   const shown: Record<string, Record<string, string>> = JSON.parse(readFileSync(FILE, 'utf8'));
   const real: typeof shown = {};
+  await using usual = await shop();
   for (const { id, errors } of publicApi(OPERATIONS, []).operations) {
     for (const { code, status } of errors) {
-      const settings = code === 'catalog_full' ? { CATEGORIES_MAX: '1' } : {};
-      const unix = code === 'gone' ? AFTER_SUNSET : undefined;
-      await using service = await testService(settings, manualClock(unix));
-      const { secret } = await service.issue({ plan: 'business' });
-      for (const [first, body] of [
-        ['createCategory', '{"name":"Dog"}'],
-        ['createPet', '{"name":"Rex","categoryId":1}'],
-      ] as const) {
-        assert.equal((await send(service, secret, first, { body })).status, 201);
-      }
-      if (code === 'precondition_failed' && id === 'cancelOrder') {
-        assert.equal((await send(service, secret, 'placeOrder', { body: '{"petId":1,"quantity":1}' })).status, 201);
-      }
-      const response = await (PARTICULAR[`${id} ${code}`] ?? usual(id, code))(service, secret);
+      const provoke = PARTICULAR[`${id} ${code}`];
+      await using own = provoke && (await shop(code));
+      const response = await (provoke ?? usually(id, code))(own ?? usual);
       const body = (await response.json()) as { message: string };
       assert.deepEqual(body, { code, message: body.message, status: Number(status) }, id);
       real[id] = { ...real[id], [code]: body.message };
@@ -118,7 +134,7 @@ test('the page of errors has the messages of the service', async () => {
 });
 
 /** The request that provokes a failure which several operations have. */
-function usual(id: string, code: string): Provoke {
+function usually(id: string, code: string): Provoke {
   const invalid = INVALID[id];
   const requests: Readonly<Record<string, Sent>> = {
     invalid_json: { body: '{"name":"Rex"' },
@@ -133,9 +149,9 @@ function usual(id: string, code: string): Provoke {
   };
   const request = requests[code];
   assert.ok(request, `${id} ${code} is provoked by nothing here`);
-  return async (service, secret) => {
-    if (code === 'idempotency_key_reused') await send(service, secret, id, { ...request, body: exampleBody(id) });
-    return send(service, secret, id, request);
+  return async (shop) => {
+    if (code === 'idempotency_key_reused') await send(shop, id, { ...request, body: exampleBody(id) });
+    return send(shop, id, request);
   };
 }
 
@@ -147,7 +163,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function send(service: TestService, secret: string, id: string, { query = '', resource = 1, body, headers }: Sent) {
+function send({ service, secret }: Shop, id: string, { query = '', resource = 1, body, headers }: Sent) {
   const { method, path } = OPERATIONS.find((operation) => operation.id === id) ?? assert.fail(id);
   return service.call(secret, path.replace(/\{\w+\}/, `${resource}`) + query, {
     method,
