@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Cell, ClientReport } from '../src/client/report.ts';
-import { COMMAND, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
+import { COMMAND, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
@@ -20,22 +21,19 @@ const SCHEMA = JSON.parse(readFileSync(new URL('../client-report.schema.json', i
 const isReport = new Ajv2020({ strict: false }).compile(SCHEMA);
 
 const folder = temporaryFolder();
-after(() => folder[Symbol.dispose]());
+// The commands run in this process, and each looks for a referee.json where it is.
+before(() => process.chdir(folder.path));
+after(() => {
+  process.chdir(tmpdir());
+  folder[Symbol.dispose]();
+});
 const inFolder = (name: string) => join(folder.path, name);
-const client = (...args: string[]) => runReferee(['client', ...args], { cwd: folder.path });
+const client = (...args: string[]) => run(['client', ...args]);
 const program = (...words: string[]) => ['--', process.execPath, PROGRAM, ...words];
 
 test('a suite of three calls is learned, and judged before an API that is started for each play', async () => {
-  const { code, stdout, stderr } = await client(
-    '--start',
-    START,
-    '--jobs',
-    '8',
-    '--plays',
-    '8',
-    '--json',
-    ...program(),
-  );
+  const words = ['--start', START, '--jobs', '8', '--plays', '8', '--json', ...program()];
+  const { code, stdout, stderr } = await runReferee(['client', ...words], { cwd: folder.path });
   assert.equal(code, 0, stdout + stderr);
   assert.match(stderr, /^referee: learning from 2 runs .*\nreferee: 8 of 23 plays, each runs the command once\n$/);
   const report: ClientReport = JSON.parse(stdout);
@@ -150,6 +148,14 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
   }
 });
 
+test('an API that does not answer ends with 2 and why', async () => {
+  const { code, stderr } = await client('ok', '--upstream', 'http://127.0.0.1:1', ...program('no-retries', 'create'));
+  assert.deepEqual(
+    [code, stderr],
+    [2, 'referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)\n'],
+  );
+});
+
 test('the command gets the addresses of the proxy, and its options from referee.json', async () => {
   await using upstream = await upstreamOf(things());
   const file = inFolder('referee.json');
@@ -181,9 +187,8 @@ test('a verdict is written in every form, a known failure does not count, and on
   ];
   const forms = ['--html', html, '--har', har, '--junit', '--output', junit, '--github'];
   const args = ['lost@POST', '--upstream', upstream.url, '--header', 'X-Api-Key=secret', ...forms];
-  const { code, stdout } = await runReferee(['client', ...args, ...program('no-key')], {
-    cwd: folder.path,
-    env: { GITHUB_STEP_SUMMARY: summary },
+  const { code, stdout } = await run(['client', ...args, ...program('no-key')], {
+    env: { PATH: process.env.PATH, GITHUB_STEP_SUMMARY: summary },
   });
   assert.equal(code, 1);
   assert.match(
@@ -229,11 +234,11 @@ test('a report is written again in another form, and --strict asks for what was 
   const { code, stdout } = await client(...args, ...program());
   assert.deepEqual([code, /Exit 3: \S+ was not tested for GET \/things\./.test(stdout)], [3, true], stdout);
   assert.match(stdout, /; 22 that were planned were not made, /);
-  const again = await runReferee(['report', file]);
+  const again = await run(['report', file]);
   assert.equal(again.stdout, stdout);
-  assert.match((await runReferee(['report', file, '--tap'])).stdout, /^TAP version 14\n/);
+  assert.match((await run(['report', file, '--tap'])).stdout, /^TAP version 14\n/);
   writeFileSync(file, '[]');
-  assert.match((await runReferee(['report', file])).stderr, /is no report; give what referee client --json/);
+  assert.match((await run(['report', file])).stderr, /is no report; give what referee client --json/);
 });
 
 test('an interrupt ends the command and the API with all that they started', async () => {

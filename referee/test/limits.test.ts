@@ -6,7 +6,7 @@ import { run } from './kit/fixtures.ts';
 import { json, upstreamOf } from './kit/upstream.ts';
 import { FAMILIES, RETRY_AFTER_ALONE } from './liar/families.ts';
 import { HONEST } from './liar/honest.ts';
-import { failuresOf, judgedLimit, SECOND, wayOf } from './liar/judged.ts';
+import { failuresOf, judgedLimit, LIMIT, SECOND, wayOf } from './liar/judged.ts';
 import { head, isLimited, REFUSED, say } from './liar/lie.ts';
 import { bucket, minuteAndDay } from './liar/limiter.ts';
 import { LIMITED_KEY, serve, type Way } from './liar/server.ts';
@@ -15,7 +15,7 @@ describe('a family of headers is found by itself, and a limit that is kept passe
   for (const [name, way] of FAMILIES) {
     test(name, async () => {
       const { report, failure } = await judgedLimit([way]);
-      assert.deepEqual([report.family, report.limit, failure], [name, 60, undefined]);
+      assert.deepEqual([report.family, report.limit, failure], [name, LIMIT, undefined]);
       assert.deepEqual(
         report.rules
           .filter(({ verdict }) => verdict !== 'passed')

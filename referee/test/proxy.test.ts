@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
@@ -8,10 +8,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { openRaw } from '../../test/kit/edge/raw.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
-import { missingPrograms, run, runReferee, temporaryFolder } from './kit/fixtures.ts';
+import { missingPrograms, run, temporaryFolder } from './kit/fixtures.ts';
 import { headOf, json, played, standing, steps, upstreamOf, verdicts } from './kit/upstream.ts';
 
 /** Scripts before any HTTP API, played by a proxy. */
@@ -191,22 +190,6 @@ for (const [what, headers, refused] of [
   });
 }
 
-test('limit-date before an API ends with the first whole second after its seconds', async (t) => {
-  const [beginning, later] = [Date.parse('2026-01-01T12:00:00Z'), Date.parse('2026-01-01T12:00:08Z')];
-  let systemMs = beginning + 250;
-  t.mock.method(Date, 'now', () => systemMs);
-  await using upstream = await upstreamOf((_, response) => json(response, {}));
-  for (const [fractionMs, until] of [
-    [250, later],
-    [999, later],
-    [0, later - 1_000],
-  ] as const) {
-    systemMs = beginning + fractionMs;
-    await using proxy = await openProxy({ upstream: upstream.url, script: 'limit-date:7' });
-    assert.equal((await fetch(proxy.url)).headers.get('retry-after'), new Date(until).toUTCString(), `${fractionMs}`);
-  }
-});
-
 test('what is noted of requests tells them apart, and what the upstream answered', async () => {
   const answers: [number, Record<string, string>][] = [
     [301, { 'retry-after': '9' }],
@@ -339,6 +322,17 @@ test('an answer that the upstream breaks off is passed so, in chunks as they com
   });
   assert.deepEqual(steps(report), ['ok 200 false']);
   assert.equal(report.failure, undefined);
+});
+
+test('an answer of HTTP/1.0, whose end is that of its connection, is passed whole', async () => {
+  await using upstream = await upstreamOf((_, { socket }) =>
+    socket?.end('HTTP/1.0 201 Created\r\nContent-Type: application/json\r\n\r\n{}'),
+  );
+  const report = await played({ upstream: upstream.url, script: 'lost,ok' }, async (url) => {
+    await assert.rejects(fetch(url, { method: 'POST' }));
+    assert.equal(await (await fetch(url, { method: 'POST' })).text(), '{}');
+  });
+  assert.deepEqual(steps(report), ['lost null false', 'ok 201 true']);
 });
 
 test('bodies stream both ways: an answer begins before the request has ended', async () => {
@@ -541,47 +535,4 @@ test('an upstream outside private networks, and an address that is none, are ref
   for (const host of own) await openProxy({ upstream: `http://${host}/`, script: 'ok' }).then((proxy) => proxy.end());
   await using far = await openProxy({ upstream: 'http://192.0.2.1/', script: 'ok', isRemote: true });
   assert.ok(far.url);
-});
-
-const CLIENT = fileURLToPath(new URL('./kit/program.ts', import.meta.url));
-const PYTHON = `
-from http.server import BaseHTTPRequestHandler, HTTPServer
-class Api(BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers['content-length']))
-        self.send_response(201)
-        self.end_headers()
-        self.wfile.write(b'{}')
-    def log_message(self, *args): pass
-server = HTTPServer(('127.0.0.1', 0), Api)
-print(server.server_port, flush=True)
-server.serve_forever()
-`;
-
-test('one line judges a client before a Python server', {
-  skip: missingPrograms('python3'),
-}, async () => {
-  const python = spawn('python3', ['-c', PYTHON], { stdio: ['ignore', 'pipe', 'ignore'] });
-  try {
-    const [port] = (await once(python.stdout.setEncoding('utf8'), 'data')) as [string];
-    const upstream = `http://127.0.0.1:${port.trim()}`;
-    const judged = (...words: string[]) => runReferee(['client', 'lost,ok', '--json', '--upstream', ...words]);
-    const { code, stdout } = await judged(upstream, '--', process.execPath, CLIENT, '', 'create');
-    const { plays } = JSON.parse(stdout);
-    assert.deepEqual([code, plays[0].reached, plays[0].command.exit], [0, 2, 0], stdout);
-  } finally {
-    python.kill();
-  }
-  const gone = await runReferee([
-    'client',
-    'ok',
-    'ok*2',
-    '--upstream',
-    'http://127.0.0.1:1',
-    '--',
-    process.execPath,
-    CLIENT,
-  ]);
-  assert.equal(gone.code, 2);
-  assert.match(gone.stderr, /^referee: The upstream \S+:1 did not answer .* \(ECONNREFUSED\)$/m);
 });

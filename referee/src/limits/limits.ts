@@ -41,7 +41,7 @@ export interface LimitsOptions {
   readonly isFull: boolean;
   readonly concurrency: number;
   readonly pace: Pace;
-  readonly onVerdict?: ((verdict: Verdict, error?: unknown) => void) | undefined;
+  readonly onVerdict?: ((verdict: Verdict) => void) | undefined;
 }
 
 /** Judges the limit of any API. Throws `Mistake` if no server is there, or it has no limit. */

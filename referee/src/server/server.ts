@@ -36,7 +36,7 @@ export interface RefereeOptions extends Omit<TrialOptions, 'usual' | 'listPath' 
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
   /** Told of each verdict as it is reached, and of the error that it comes from. */
-  readonly onVerdict?: (verdict: Verdict, error?: unknown) => void;
+  readonly onVerdict?: (verdict: Verdict) => void;
 }
 
 /** A report, and what kept the referee from judging as it should. */

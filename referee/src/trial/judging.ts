@@ -8,8 +8,8 @@ export interface JudgingOptions {
   readonly secrets: Secrets;
   /** Why a rule cannot be judged with the options of the run; undefined if it can. */
   missingFor(rule: Rule): string | undefined;
-  /** Told of each verdict as it is reached, and of the error that it comes from. */
-  readonly onVerdict?: ((verdict: Verdict, error?: unknown) => void) | undefined;
+  /** Told of each verdict as it is reached. */
+  readonly onVerdict?: ((verdict: Verdict) => void) | undefined;
 }
 
 /** Verdicts in the order of their rules, and what kept the referee from judging as it should. */
@@ -53,30 +53,30 @@ class Judging {
   }
 
   async judge(rule: Rule): Promise<Verdict> {
-    const [found, error] = await this.#found(rule);
+    const found = await this.#found(rule);
     const { id, level, sentence, source, expected } = rule;
     const about = { id, level, sentence, source, verdict: 'passed', expected, seen: null, reason: null } as const;
     const verdict: Verdict = { ...about, exchanges: [], ...found };
-    this.#options.onVerdict?.(verdict, error);
+    this.#options.onVerdict?.(verdict);
     return verdict;
   }
 
-  async #found(rule: Rule): Promise<[Partial<Verdict>, unknown?]> {
+  async #found(rule: Rule): Promise<Partial<Verdict>> {
     const missing = this.#options.missingFor(rule);
-    if (missing) return [skipped(missing)];
-    if (this.#isGone && rule.place !== 'looks-back') return [skipped(this.failure ?? '')];
+    if (missing) return skipped(missing);
+    if (this.#isGone && rule.place !== 'looks-back') return skipped(this.failure ?? '');
     try {
       await rule.judge(this.#trial);
-      return [{}];
+      return {};
     } catch (error) {
-      if (error instanceof Skipped) return [skipped(printable(error.message))];
+      if (error instanceof Skipped) return skipped(printable(error.message));
       if (error instanceof Broken) {
         const exchanges = error.exchanges.map((exchange) => this.#shown(exchange.sent, exchange));
-        return [this.#failed(error.message, exchanges), error];
+        return this.#failed(error.message, exchanges);
       }
-      if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
+      if (error instanceof NoAnswer) return await this.#unanswered(rule, error);
       this.failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
-      return [skipped(this.failure)];
+      return skipped(this.failure);
     }
   }
 

@@ -35,6 +35,9 @@ export const request = (key: string, more: Partial<LimitRequest> = {}): LimitReq
 });
 export const SECOND = request(LIMITED_KEY, { method: 'POST', body: '{"name":"Conformance-second"}' });
 
+/** Of the limited key as that of any API: fewer requests than at our level show the same. */
+export const LIMIT = 20;
+
 /** Judges the limit of a key of the liar, as that of any API; several ways change answers one after the other. */
 export async function judgedLimit(ways: readonly Way[], options: Partial<LimitsOptions> = {}) {
   const says: Way = {
@@ -42,7 +45,9 @@ export async function judgedLimit(ways: readonly Way[], options: Partial<LimitsO
       for (const way of ways) way.says?.(answer, asked);
     },
   };
-  await using server = await serve(...ways, says);
+  // A limiter of another kind has the rate of the plan: a token a second.
+  const plan = ways.some(({ limiter }) => limiter) ? {} : { limit: LIMIT };
+  await using server = await serve(plan, ...ways, says);
   const { clock } = server;
   return await judgeLimit({
     url: new URL(server.url),
