@@ -11,7 +11,7 @@ import {
   type ResponseEvent,
   type RetryEvent,
 } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/closed-port.ts';
+import { freePort } from '../kit/deploy/port.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 describe('the client', () => {
@@ -400,7 +400,7 @@ describe('the client', () => {
     const catalogs = [
       client(),
       client({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 }),
-      client({ baseUrl: `http://127.0.0.1:${await closedPort()}/v1`, maxRetries: 1 }),
+      client({ baseUrl: `http://127.0.0.1:${await freePort()}/v1`, maxRetries: 1 }),
       client({ fetch: answering(quoting, quoting).fetch, maxRetries: 1 }),
       client({ fetch: answering(Response.json(refusing, { status: 400 })).fetch }),
       client({ fetch: answering(Response.json({ ...refusing, code: secret }, { status: 400, headers })).fetch }),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PetCatalog } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/closed-port.ts';
 import { untilTrue } from '../kit/clock.ts';
+import { freePort } from '../kit/deploy/port.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -13,7 +13,7 @@ const KILL_AFTER = [150, 500];
 test('killing and restarting the service during 1,000 creates leaves exactly 1,000 categories', async () => {
   using folder = temporaryFolder();
   const apiKey = await issueKey(folder.path);
-  const env = { PORT: `${await closedPort()}`, OPERATOR_PORT: '0' };
+  const env = { PORT: `${await freePort()}`, OPERATOR_PORT: '0' };
   let service = await serveProcess([], { cwd: folder.path, env });
   try {
     let [created, repeated] = [0, 0];

@@ -10,7 +10,7 @@ import {
   type PetCatalogOptions,
   TimeoutError,
 } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/closed-port.ts';
+import { freePort } from '../kit/deploy/port.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 describe('a call of the client', () => {
@@ -157,7 +157,7 @@ describe('a call of the client', () => {
   });
 
   test('that finds no service says so with the cause, and every error has the name of its class', async () => {
-    const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
+    const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
     const failed = (call: Promise<unknown>) =>
       call.then(
         () => assert.fail(),

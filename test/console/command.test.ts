@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -50,8 +49,7 @@ test('`console login` leads to the running service, from whichever setting its p
     [['--operator-host', '0.0.0.0'], 'SIGTERM'],
   ] as const) {
     await using service = await serveProcess(flags, options);
-    await untilTrue(() => service.output.stderr.includes('operatorUrl'));
-    const [, port] = /"operatorUrl":"http:\/\/[\d.]+:(\d+)"/.exec(service.output.stderr) ?? [];
+    const { port } = new URL(await service.operatorUrl());
     const opened = await fetch(await link());
     assert.equal(opened.status, 200);
     assert.ok(opened.url.startsWith(`http://127.0.0.1:${port}/console/login`), opened.url);
@@ -78,7 +76,7 @@ test('the settings page marks what is not the default, and says where it came fr
   const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1/1', INSTANCES: '2' };
   const flags = ['--operator-port', '0', '--ban-after-refusals', '9', '--log-level', 'info'];
   await using service = await serveProcess(flags, { cwd: folder.path, env });
-  await untilTrue(() => service.output.stderr.includes('operatorUrl'));
+  await service.operatorUrl();
   const { stdout } = await run(['console', 'login'], { cwd: folder.path });
   const { origin, searchParams } = new URL(stdout.trim());
   const body = new URLSearchParams({ token: searchParams.get('token') ?? '' });

@@ -9,7 +9,6 @@ import { endProcess, type Machine, openMachine } from '../kit/deploy/host.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { anchorsOf, follow, sectionsOf } from '../kit/deploy/runbook.ts';
-import { startStandby } from '../kit/deploy/standby.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
 
@@ -83,13 +82,15 @@ const CHAPTERS: Record<string, (world: World) => Promise<unknown>> = {
     await server.query('create database petcatalog');
   },
   async 'PostgreSQL fails over'({ machine, server, standbys }) {
-    const standby = standbys.use(await startStandby(server.port));
+    // Of another address, as the runbook changes the name of the host alone.
+    const host = '127.0.0.2';
+    standbys.use(await server.startStandby({ host, port: server.port }));
     // An ordinary stop sends the standby all that there is.
     await server.stop('SIGINT');
     await machine.prepare(`until curl -s ${operator(machine)}/readyz | grep -q unavailable; do sleep 0.2; done`);
     machine.names.delete('petcatalog@db1.example.internal:5432/petcatalog');
-    machine.names.set('petcatalog@db2.example.internal:5432', `postgres@${standby.host}:${server.port}`);
-    machine.names.set('db2.example.internal', standby.host);
+    machine.names.set('petcatalog@db2.example.internal:5432', `postgres@${host}:${server.port}`);
+    machine.names.set('db2.example.internal', host);
     machine.names.set('db1.example.internal', '127.0.0.1');
   },
   async 'Redis is down'({ machine, redisPort }) {

@@ -290,9 +290,7 @@ test('the service makes its backups beside the requests, tells of them, and `res
   const finished = () => (existsSync(backups) ? readdirSync(backups).filter((name) => name.endsWith('.db')) : []);
   {
     await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env });
-    // The log may be read after the line that it is ready.
-    await untilTrue(() => service.output.stderr.includes('operatorUrl'));
-    const [, operatorUrl = ''] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+    const operatorUrl = await service.operatorUrl();
     const metric = async (name: string) => {
       const text = await (await fetch(`${operatorUrl}/metrics`, { headers: { connection: 'close' } })).text();
       return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);

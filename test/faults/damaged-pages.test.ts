@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { untilEqual, untilTrue } from '../kit/clock.ts';
+import { untilEqual } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -31,8 +31,7 @@ test('damage in a database that is too large to be checked first is found beside
   overwrite(file, { at: 40 * 1024 * 1024 });
 
   await using service = await serveProcess([], options);
-  await untilTrue(() => service.output.stderr.includes('operatorUrl'));
-  const { operatorUrl } = JSON.parse(/^.*"operatorUrl".*$/m.exec(service.output.stderr)?.[0] ?? '{}');
+  const operatorUrl = await service.operatorUrl();
   const ready = async () => (await fetch(`${operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
   await untilEqual(ready, 503);
   const agent = new Agent({ keepAlive: true });

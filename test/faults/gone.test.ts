@@ -36,8 +36,7 @@ for (const [what, takeAway] of [
     const data = join(folder.path, 'data');
     const secret = await issueKey(folder.path);
     await using service = await serveProcess([], { cwd: folder.path });
-    await untilTrue(() => service.output.stderr.includes('operatorUrl'));
-    const [, operatorUrl = ''] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+    const operatorUrl = await service.operatorUrl();
     const agent = new Agent({ keepAlive: true });
     const create = (name: string) => send(agent, `${service.url}/categories`, secret, { name });
     assert.equal((await create('before')).status, 201);

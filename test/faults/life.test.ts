@@ -13,7 +13,7 @@ test('a stopping service finishes what is in flight, says that it is not ready, 
   using folder = temporaryFolder();
   const secret = await issueKey(folder.path);
   await using service = await serveProcess(['--log-level', 'info'], { cwd: folder.path });
-  const operatorUrl = await operatorUrlOf(service.output);
+  const operatorUrl = await service.operatorUrl();
   const idle = connect(Number(new URL(service.url).port), '127.0.0.1');
   idle.write(`GET /v1/categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`);
   assert.match(`${await once(idle, 'data')}`, /^HTTP\/1\.1 200 /);
@@ -73,7 +73,7 @@ test('the operator listener has health and metrics, and the API is not there', a
   using folder = temporaryFolder();
   const secret = await issueKey(folder.path);
   await using service = await serveProcess([], { cwd: folder.path });
-  const operatorUrl = await operatorUrlOf(service.output);
+  const operatorUrl = await service.operatorUrl();
   await send(new Agent(), `${service.url}/categories`, secret);
   await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' });
   await send(new Agent(), `${service.url}/categories`, 'petcat_live_wrong');
@@ -99,13 +99,3 @@ test('the operator listener has health and metrics, and the API is not there', a
   assert.match(metrics, /nodejs_eventloop_lag_seconds/);
   assert.ok(!metrics.includes(secret));
 });
-
-/** The address that the start line of the log tells; the log is written shortly after the service is ready. */
-async function operatorUrlOf(output: { stderr: string }): Promise<string> {
-  let url = '';
-  await untilTrue(() => {
-    url = /"operatorUrl":"([^"]+)"/.exec(output.stderr)?.[1] ?? '';
-    return url !== '';
-  }, 'the start line');
-  return url;
-}

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
@@ -65,8 +64,7 @@ test('one service runs on a file, by whatever link, and commands find its listen
   const { folder, cwd, links } = await linked();
   using _folder = folder;
   await using service = await serveProcess([], { cwd, env: by(links[1] ?? '') });
-  await untilTrue(() => service.output.stderr.includes('operatorUrl'));
-  const [, operatorUrl = 'none'] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+  const operatorUrl = await service.operatorUrl();
   for (const link of [...links, 'data/pet-catalog.db']) {
     const { code, stderr } = await runProcess(['serve', '--port', '0'], { cwd, env: by(link) });
     assert.equal(code, 1);

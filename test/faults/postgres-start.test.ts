@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { awaitServer } from '../../src/storage/postgres/connection.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/postgres-server.ts';
@@ -11,16 +11,21 @@ import { temporaryFolder } from '../kit/service.ts';
 const options = { skip: noPostgresPrograms };
 const PASSWORD = 's3cret';
 
+let postgres: PostgresServer;
+before(async () => {
+  if (!noPostgresPrograms) postgres = await startPostgres({ password: PASSWORD });
+});
+after(() => postgres?.[Symbol.asyncDispose]());
+
 test(
   'an instance that starts while the server restarts says so, waits, and starts with it, or stops when told',
   options,
   async () => {
-    await using postgres = await startPostgres({ password: PASSWORD });
     await postgres.stop();
-    await using stopped = await startWithout(postgres);
+    await using stopped = await startWithout();
     assert.equal(await stopped.end(), 0);
     assert.doesNotMatch(stopped.said(), /Cannot open/);
-    await using starting = await startWithout(postgres);
+    await using starting = await startWithout();
     await postgres.start();
     await untilTrue(() => /^listening on /m.test(starting.said()));
     assert.equal(await starting.end(), 0);
@@ -31,7 +36,6 @@ test(
   'the wait times out with a message that names the server and no password; what cannot pass is not awaited',
   options,
   async () => {
-    await using postgres = await startPostgres({ password: PASSWORD });
     const { port } = postgres;
     await postgres.stop();
     const waits: { server: string }[] = [];
@@ -56,7 +60,7 @@ test(
 );
 
 /** A service that was started without its server, and has said that it waits. */
-async function startWithout(postgres: PostgresServer) {
+async function startWithout() {
   const folder = temporaryFolder();
   const env = { PATH: process.env.PATH ?? '', PORT: '0', DATABASE_URL: postgres.url };
   const child = spawn(process.execPath, [COMMAND, 'serve'], {

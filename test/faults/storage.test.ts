@@ -18,7 +18,7 @@ import { type TestContext, test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { createWithoutPause, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
+import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 const PAGE_BYTES = 4_096;
@@ -83,7 +83,8 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.match(JSON.parse(refused.body).message, /disk is full/);
   for (let i = 0; i < 20; i += 1) assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
   // The counts cannot be saved either; that is tried twice a second, and must not turn reads into errors.
-  const operator = async (path: string) => (await fetch(operatorUrl(service) + path)).text();
+  const operatorUrl = await service.operatorUrl();
+  const operator = async (path: string) => (await fetch(operatorUrl + path)).text();
   const failedSaves = async () =>
     Number(/^pet_catalog_count_save_failures_total (\d+)$/m.exec(await operator('/metrics'))?.[1]);
   await untilTrue(async () => (await failedSaves()) >= 3);
@@ -99,7 +100,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
     doctor.stdout,
     /PROBLEM disk: 0 MiB are free beside \.\/data\/pet-catalog\.db \(\d+ MiB, and \d+ MiB of log\)\n +→ make room/,
   );
-  const cannot = `PROBLEM service: The service at ${operatorUrl(service)} ${cannotWrite}`;
+  const cannot = `PROBLEM service: The service at ${operatorUrl} ${cannotWrite}`;
   assert.ok(doctor.stdout.includes(cannot), doctor.stdout);
   const command = await run(['keys', 'create', '--name', 'late'], options);
   assert.deepEqual([command.code, command.stdout], [1, '']);
@@ -257,10 +258,6 @@ function smallDisk(t: TestContext, folder: string, mebibytes = 1): (Disposable &
     return null;
   }
   return { path, [Symbol.dispose]: () => spawnSync('umount', ['-l', path]) };
-}
-
-function operatorUrl({ output }: ServiceProcess): string {
-  return /"operatorUrl":"([^"]+)"/.exec(output.stderr)?.[1] ?? '';
 }
 
 /** Writes until there is no room left. */

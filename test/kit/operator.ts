@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Operator } from '../../src/catalog/audit.ts';
 import { issueToken, type OperatorToken, type Role } from '../../src/catalog/operator/access.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
@@ -19,19 +20,30 @@ export interface ApiClient {
   readonly secret: string;
   /** A request; a body that is no text is sent as JSON. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** The items of a list, page by page, along its links. */
+  pages<T>(path: string): Promise<T[][]>;
 }
 
 /** Issues a token, named after its role unless told otherwise. */
 export async function apiClient(service: Served, role: Role, name: string = role): Promise<ApiClient> {
   const context = { storage: service.storage, now: service.clock.now().unix, by: OPERATOR };
   const issued = await issueToken(context, { name, role });
+  const send: ApiClient['send'] = (method, path, body, headers = {}) =>
+    callApi(service, method, path, { body, headers: { authorization: `Bearer ${issued.secret}`, ...headers } });
   return {
     ...issued,
-    send: (method, path, body, headers = {}) =>
-      callApi(service, method, path, {
-        body,
-        headers: { authorization: `Bearer ${issued.secret}`, ...headers },
-      }),
+    send,
+    async pages<T>(path: string) {
+      const pages: T[][] = [];
+      for (let next: string | undefined = path; next; ) {
+        const answer = await send('GET', next);
+        assert.equal(answer.status, 200, next);
+        pages.push((await answer.json()) as T[]);
+        assert.ok(pages.length < 100, 'the pages do not end');
+        next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      }
+      return pages;
+    },
   };
 }
 

@@ -44,7 +44,13 @@ export interface PostgresServer extends AsyncDisposable {
   freeze(): void;
   thaw(): void;
   /** Starts a standby of it, which has everything that was committed until now and follows asynchronously. */
-  startStandby(): Promise<PostgresStandby>;
+  startStandby(place?: Place): Promise<PostgresStandby>;
+}
+
+/** Where a server listens; on a free port of 127.0.0.1 unless told otherwise. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface PostgresStandby extends PostgresServer {
@@ -65,22 +71,23 @@ export interface PostgresServerOptions {
 
 /** A PostgreSQL server of a test's own, on a free port of the loopback, in a folder that goes with it. */
 export function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-  return startServer(options, (data, owner) => initialise(data, { owner, options }));
+  return startServer(options, undefined, (data, owner) => initialise(data, { owner, options }));
 }
 
 async function startServer(
   options: PostgresServerOptions,
+  place: Place | undefined,
   makeData: (data: string, owner: Owner) => void,
 ): Promise<PostgresServer> {
   const folder = temporaryFolder();
   const data = join(folder.path, 'data');
   const owner = giveAway(folder.path);
   makeData(data, owner);
-  const port = await freePort();
-  const url = `postgres://postgres${options.password ? `:${options.password}` : ''}@127.0.0.1:${port}/postgres`;
+  const { host, port } = place ?? { host: '127.0.0.1', port: await freePort() };
+  const url = `postgres://postgres${options.password ? `:${options.password}` : ''}@${host}:${port}/postgres`;
   const settings: Record<string, string> = {
     port: `${port}`,
-    listen_addresses: '127.0.0.1',
+    listen_addresses: host,
     unix_socket_directories: '',
     // What the tests kill are processes, never the machine.
     fsync: 'off',
@@ -131,7 +138,7 @@ async function startServer(
     start,
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
-    startStandby: () => startStandby(url, options),
+    startStandby: (beside) => startStandby(url, options, beside),
     async [Symbol.asyncDispose]() {
       if (!hasEnded(child)) signalAll('SIGCONT');
       await stop('SIGQUIT');
@@ -142,8 +149,12 @@ async function startServer(
   };
 }
 
-async function startStandby(primaryUrl: string, options: PostgresServerOptions): Promise<PostgresStandby> {
-  const standby = await startServer(options, (data, owner) => {
+async function startStandby(
+  primaryUrl: string,
+  options: PostgresServerOptions,
+  place: Place | undefined,
+): Promise<PostgresStandby> {
+  const standby = await startServer(options, place, (data, owner) => {
     const args = ['-D', data, '-d', primaryUrl, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
     // A link to `postgres` on the PATH may stand alone there.
     const beside = dirname(realpathSync(join(programs ?? '', 'postgres')));

@@ -6,6 +6,7 @@ import type { Invocation } from '../../src/cli/invocation.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
+import { untilTrue } from './clock.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 /** Ends a test that hangs, and times nothing. */
@@ -91,6 +92,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly url: string;
   readonly output: { stdout: string; stderr: string };
   readonly pid: number;
+  /** The address of the operator listener, which the log has shortly after the service is ready. */
+  operatorUrl(): Promise<string>;
   /** The exit code, once it has ended. */
   readonly ended: Promise<number | null>;
   /** Sends a signal and waits for the end; fulfilled with the exit code. */
@@ -114,6 +117,10 @@ export async function serveProcess(args: readonly string[], options: RunOptions)
     url,
     output,
     pid: child.pid ?? 0,
+    async operatorUrl() {
+      await untilTrue(() => output.stderr.includes('"operatorUrl"'), 'the line of the start');
+      return /"operatorUrl":"([^"]+)"/.exec(output.stderr)?.[1] ?? '';
+    },
     ended: closed,
     end,
     async [Symbol.asyncDispose]() {

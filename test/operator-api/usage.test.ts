@@ -64,9 +64,9 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
   const { lastUsedAt } = await json<{ lastUsedAt: string }>(client.send('GET', `/keys/${one}`));
   assert.equal(Date.parse(lastUsedAt) / 1_000, now - 3 * MINUTE);
 
-  const page = await client.send('GET', '/usage?limit=2');
-  const next = /^<\/api\/v1(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
-  const both = [...(await json<Usage[]>(page)), ...(await json<Usage[]>(client.send('GET', next)))];
+  const pages = await client.pages<Usage>('/usage?limit=2');
+  assert.equal(pages.length, 2);
+  const both = pages.flat();
   assert.deepEqual(
     both.map(({ id }) => id),
     ids.toSorted(),
@@ -104,20 +104,11 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
   await use(service, now - 40 * DAY, { [one]: 1_000 });
   type Row = { at?: string; id?: string; owner?: string | null; route?: string; served: number };
   const rows = async (query: string) => {
-    const all: Row[] = [];
-    for (let next: string | undefined = `/usage?${query}`; next; ) {
-      const answer = await client.send('GET', next);
-      assert.equal(answer.status, 200, next);
-      const page = await json<Row[]>(answer);
-      assert.ok(page.length <= 1 || !query.includes('limit=1'));
-      all.push(...page);
-      next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
-    }
-    return all.map(({ at, id, owner, route, served }) => [
-      ...(at ? [at.slice(0, 13)] : []),
-      route ?? id ?? owner,
-      served,
-    ]);
+    const pages = await client.pages<Row>(`/usage?${query}`);
+    if (query.includes('limit=1')) for (const page of pages) assert.ok(page.length <= 1);
+    return pages
+      .flat()
+      .map(({ at, id, owner, route, served }) => [...(at ? [at.slice(0, 13)] : []), route ?? id ?? owner, served]);
   };
   for (const limit of ['', '&limit=1']) {
     assert.deepEqual(await rows(`group=owner${limit}`), [
@@ -237,12 +228,8 @@ test('the audit is paged and filtered', async () => {
   const { key } = await service.issue();
   service.clock.advance(DAY);
   await service.storage.keys.revoke(key.id, now + DAY, OPERATOR);
-  const targets: string[] = [];
-  for (let next: string | undefined = '/audit?limit=3&action=key.create'; next; ) {
-    const answer = await client.send('GET', next);
-    targets.push(...(await json<{ target: string }[]>(answer)).map(({ target }) => target));
-    next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
-  }
+  const pages = await client.pages<{ target: string }>('/audit?limit=3&action=key.create');
+  const targets = pages.flat().map(({ target }) => target);
   assert.equal(new Set(targets).size, 8);
   assert.equal(targets[0], key.id);
   const recent = await json<{ action: string; after: { revokedAt: string } }[]>(client.send('GET', '/audit?since=1h'));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { describe, firstFailure } from './simulation.ts';
 
 /** Those after the seeds of `npm test`. */
-const [FIRST, LAST] = [76, 300];
+const [FIRST, LAST] = [51, 300];
 const SEEDS_AT_ONCE = 25;
 const STEPS = 80;
 

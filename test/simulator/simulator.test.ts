@@ -4,7 +4,7 @@ import { newDatabaseStatements } from './database.ts';
 import { describe, firstFailure, simulate } from './simulation.ts';
 import type { World } from './world.ts';
 
-const SEEDS = 75;
+const SEEDS = 50;
 const SEEDS_AT_ONCE = 25;
 const STEPS = 80;
 const seedsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
