@@ -64,6 +64,14 @@ export class LimiterModel {
     }
     const remaining = [limits.minute - this.#inWindow, limits.day - inDay].map((count) => Math.max(0, count));
     assert.deepEqual([decision.minute.remaining, decision.day.remaining], remaining);
+    assert.deepEqual([decision.minute.limit, decision.day.limit], [limits.minute, limits.day]);
+    // A window that no request has opened would begin now.
+    const age = this.#inWindow === 0 ? 0 : now.steady - this.#windowOpened;
+    assert.equal(
+      decision.minute.reset - now.unix,
+      60 - age,
+      'a minute ends 60 seconds after the request that opened it',
+    );
   }
 
   /**
@@ -102,6 +110,8 @@ export function assertConsistent(decision: Decision, now: number): void {
     assert.equal(remaining, 0);
     const spent = [minute, day].filter((window) => window.remaining === 0);
     assert.equal(reset, Math.max(...spent.map((window) => window.reset)), 'the reset is when all admit again');
+    const told = day.remaining === 0 ? [day.limit, 'daily_quota_exceeded'] : [minute.limit, 'rate_limit_exceeded'];
+    if (refusal !== 'key_banned') assert.deepEqual([limit, refusal], told);
   } else {
     const told = day.remaining < minute.remaining ? day : minute;
     assert.deepEqual([limit, reset], [told.limit, told.reset]);

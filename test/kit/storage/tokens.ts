@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { hashSecret } from '../../../src/catalog/api-key.ts';
 import { issueToken, revokeToken } from '../../../src/catalog/operator/access.ts';
-import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
-import { type Check, issue, NOW } from './bench.ts';
+import { type Check, NOW } from './bench.ts';
 
-/** Registers the checks of operators' tokens, and of keys as programs list and change them. */
+/** Registers the checks of operators' tokens. */
 export function tokensContract(check: Check): void {
   check('a token is found by its hash until it is revoked, and the audit tells of both', async (bench) => {
     const context = { storage: bench.storage, now: NOW, by: OPERATOR };
@@ -29,28 +28,6 @@ export function tokensContract(check: Check): void {
     assert.ok(!JSON.stringify(entries).includes(secret));
     assert.deepEqual(await storage.audit.list({ since: 0, limit: 10, actor: 'other' }), []);
     assert.equal((await storage.audit.list({ since: 0, limit: 10, action: 'operator.create' })).length, 1);
-  });
-
-  check('keys are paged by owner, plan, state and expiry', async ({ storage }) => {
-    const active = await issue(storage, { owner: 'cus_1', plan: 'pro' });
-    const expired = await issue(storage, { owner: 'cus_1', expiresAt: NOW + 10 });
-    const banned = await issue(storage, { owner: 'cus_2' });
-    const revoked = await issue(storage, { expiresAt: NOW + 10 });
-    await storeBan(storage, { keyId: banned.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
-    await storeBan(storage, { keyId: revoked.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
-    await storage.keys.revoke(revoked.key.id, NOW + 5, OPERATOR);
-    const idsOf = async (query: object) =>
-      (await storage.keys.page({ text: '', now: NOW + 20, limit: 10, ...query })).keys.map(({ id }) => id).sort();
-    const ids = (...issued: (typeof active)[]) => issued.map(({ key }) => key.id).sort();
-    assert.deepEqual(await idsOf({ state: 'active' }), ids(active));
-    assert.deepEqual(await idsOf({ state: 'expired' }), ids(expired));
-    assert.deepEqual(await idsOf({ state: 'banned' }), ids(banned));
-    assert.deepEqual(await idsOf({ state: 'revoked' }), ids(revoked));
-    assert.deepEqual(await idsOf({ owner: 'cus_1' }), ids(active, expired));
-    assert.deepEqual(await idsOf({ owner: 'cus_1', plan: 'pro' }), ids(active));
-    assert.deepEqual(await idsOf({ expiresBefore: NOW + 11 }), ids(expired, revoked));
-    assert.deepEqual(await idsOf({ text: banned.key.prefix }), ids(banned));
-    assert.deepEqual(await idsOf({ state: 'banned', now: NOW + 90 }), []);
   });
 
   check('tokens and sessions of one second are listed newest first', async ({ storage }) => {

@@ -223,10 +223,8 @@ export class LimitsModel {
 
   #checkRefused(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
     const { key, life, decision, isFromMemory, askedMs, nowMs } = decided;
-    const { minute, day, refusal } = decision;
+    const { minute, day } = decision;
     const isDaySpent = day.remaining === 0;
-    const code = isDaySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
-    promise(refusal === code, () => `${key.id}: refused with ${refusal} instead of ${code}`);
     const ahead = counter === 'redis' ? 0 : decided.ahead;
     // It may be told long after it was decided, if it led to a ban.
     const serverNow = Math.floor((askedMs + (this.#options.shared?.skewMs ?? 0)) / 1_000);
