@@ -9,7 +9,6 @@ import type { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { Bans } from './bans.ts';
 import type { Decision, WindowLimiter } from './limiter.ts';
-import { openLimiter } from './open.ts';
 import { look, UNUSED } from './window.ts';
 
 /** What becomes of a key that is refused too often, on a storage and a limiter that the test plays. */
@@ -42,12 +41,6 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     recalls: 0,
     /** The bans that were asked for when the limiter was stopped. */
     stoppedAfter: undefined as number | undefined,
-    /** Replaces a decision that is restated. */
-    restated: undefined as Decision | undefined,
-    /** Replaces what the limiter knows of a banned key. */
-    recalled: undefined as Decision | undefined,
-    /** Delays what the limiter knows of a banned key. */
-    recalling: undefined as Promise<void> | undefined,
     failure: undefined as Error | undefined,
     /** Delays what storage does. */
     storing: undefined as Promise<void> | undefined,
@@ -78,10 +71,9 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     peek: spent,
     recall: () => {
       played.recalls += 1;
-      const decision = played.recalled ?? spent();
-      return played.recalling ? played.recalling.then(() => decision) : decision;
+      return spent();
     },
-    current: (_key, decision) => played.restated ?? decision,
+    current: (_key, decision) => decision,
     async [Symbol.asyncDispose]() {
       played.stoppedAfter = asked.length;
     },
@@ -93,7 +85,6 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     time,
     clock,
     events,
-    storage,
     plans,
     asked,
     played,
@@ -116,35 +107,12 @@ test('a key is banned when it is refused more often than its plan admits per min
     [8, 6, 9],
     [4, 0, Number.POSITIVE_INFINITY],
   ] as const) {
-    const at = bench({ banAfter });
-    const key = { ...at.key, limits: { minute, day: 1_000 } };
     for (const refusals of [0, 5, 6, 8, 9, 1_000]) {
+      const at = bench({ banAfter });
       at.played.refusals = refusals;
-      const one = bench({ banAfter });
-      one.played.refusals = refusals;
-      const { refusal } = await one.charge(key);
+      const { refusal } = await at.charge({ ...at.key, limits: { minute, day: 1_000 } });
       assert.equal(refusal, refusals >= needed ? 'key_banned' : 'rate_limit_exceeded', `${refusals} of ${minute}`);
     }
-  }
-});
-
-test('the limiter of a service bans as the setting says', async () => {
-  for (const [banAfterRefusals, refusal] of [
-    [2, 'key_banned'],
-    [3, 'rate_limit_exceeded'],
-    [0, 'rate_limit_exceeded'],
-  ] as const) {
-    const { storage, time, clock, events, key } = bench();
-    const own = { storage: { ...storage, limits: { counts: async () => undefined } } as unknown as Storage, events };
-    await using limiter = await openLimiter(
-      { redis: undefined, banAfterRefusals },
-      { ...own, time: { ...time.process(), now: clock.now } },
-    );
-    const spent = { ...key, limits: { minute: 1, day: 10 } };
-    for (let times = 0; times < 2; times += 1) await limiter.charge(spent);
-    clock.advance(2);
-    await limiter.charge(spent);
-    assert.equal((await limiter.charge(spent)).refusal, refusal);
   }
 });
 
@@ -323,16 +291,4 @@ test('a ban of the new epoch holds for a request that still has the key of the l
   await at.charge({ ...at.key, epoch: 1 });
   at.played.refusals = 0;
   assert.equal((await at.charge()).refusal, 'key_banned');
-});
-
-test('a ban that is over once its windows are known refuses nothing', async () => {
-  const at = bench();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  at.played.recalling = promise;
-  const ban = enforced({ startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' }, at.clock.now());
-  const decisions = [at.bans.charge({ ...at.key, ban }), at.bans.peek({ ...at.key, ban })];
-  at.clock.advance(50);
-  resolve();
-  for (const { refusal } of await Promise.all(decisions)) assert.equal(refusal, 'rate_limit_exceeded');
-  assert.equal(at.played.charges, 1, 'and costs what it would');
 });

@@ -42,9 +42,8 @@ test('a series begins where usage is still kept, at a whole step, and ends where
   assert.deepEqual(usageSteps('hour', { since: now, until: now, now }), []);
 });
 
-/** The first page of a series, in which each step has the usage of one route, and what storage was asked for. */
+/** The first page of a series, in which each step has the usage of one route. */
 async function pageOf(name: UsageStepName, until: number, limit: number) {
-  const asked: [since: number, until: number | undefined, step: number | undefined][] = [];
   const turnsAt: number[] = [];
   let turns = 0;
   const turn = () => {
@@ -54,7 +53,6 @@ async function pageOf(name: UsageStepName, until: number, limit: number) {
   let turning = setImmediate(turn);
   const usage = {
     async sums(query: { since: number; until: number; step?: number; limit: number }) {
-      asked.push([query.since, query.until, query.step]);
       turnsAt.push(turns);
       const { since, until: end, step = end - since } = query;
       const steps = Array.from({ length: Math.ceil((end - since) / step) }, (_, index) => since + index * step);
@@ -69,36 +67,8 @@ async function pageOf(name: UsageStepName, until: number, limit: number) {
     clearImmediate(turning),
   );
   assert.equal(new Set(turnsAt).size, turnsAt.length, 'requests are served in between');
-  return { asked, ats: page.rows.map((row) => 'at' in row && row.at), last: page.last };
+  return { ats: page.rows.map((row) => 'at' in row && row.at), last: page.last };
 }
-
-test('quick steps are read at once, twice as many each time, but for months', async (t) => {
-  let takesMs = 19;
-  let ms = 0;
-  t.mock.method(performance, 'now', () => {
-    ms += takesMs;
-    return ms;
-  });
-  const at = (hours: number) => day(1, 1) + hours * 3_600;
-  const until = at(8);
-  const quick = await pageOf('hour', until, 9);
-  assert.deepEqual(quick.asked, [
-    [at(0), at(1), undefined],
-    [at(1), at(3), 3_600],
-    [at(3), at(7), 3_600],
-    [at(7), at(8), undefined],
-  ]);
-  assert.deepEqual(quick.ats.slice(0, 2), ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z']);
-  assert.deepEqual([quick.ats.length, quick.last], [8, undefined]);
-  takesMs = 20;
-  assert.equal((await pageOf('hour', until, 9)).asked.length, 8, 'slow ones are read one by one');
-  takesMs = 19;
-  const months = await pageOf('month', day(4, 1), 9);
-  assert.deepEqual(
-    months.asked,
-    [1, 2, 3].map((month) => [day(month, 1), day(month + 1, 1), undefined]),
-  );
-});
 
 test('a page has a next one only if there is another row', async () => {
   const until = day(1, 1) + 3 * 3_600;
