@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { AnsweredRequest } from './events.ts';
 import { type RecentQuery, RecentRequests } from './recent-requests.ts';
 import { API_SIDE } from './request-metrics.ts';
-
-const MIB = 1024 * 1024;
 
 test('each key has its last 200 failures and its last 200 other answers, and the oldest of 10,000 go first', () => {
   const burst = fc.tuple(fc.nat(80), fc.boolean(), fc.integer({ min: 1, max: 700 }));
@@ -110,42 +105,6 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
   recent.record(answered('b', 503), 'key_1', 5);
   assert.deepEqual([recent.find('b')?.minuteRemaining, recent.find('b')?.reason], [undefined, undefined]);
 });
-
-test('it takes some 10 MB, with the longest ids and each request from another key', async () => {
-  // Whatever else allocates meanwhile is counted too, and not in every trial.
-  const trials = [await bytesTaken(), await bytesTaken(), await bytesTaken(), await bytesTaken()];
-  assert.ok(Math.min(...trials) <= 10_500_000, `${trials} bytes`);
-  assert.ok(Math.max(...trials) > 2 * MIB, `${trials} bytes`);
-});
-
-async function bytesTaken(): Promise<number> {
-  const before = await memoryUsed();
-  const recent = new RecentRequests();
-  for (let index = 0; index < 45_000; index += 1) {
-    // Copies, as those that come off the wire: a text that was put together would share its parts.
-    const id = Buffer.from(`${index}`.padStart(128, '0')).toString('latin1');
-    const keyId = Buffer.from(`key_${`${index}`.padStart(16, '0')}`).toString('latin1');
-    recent.record(answered(id, index % 2 ? 200 : 404), keyId, index);
-  }
-  const bytes = (await memoryUsed()) - before;
-  assert.equal(recent.list({ limit: 30_000 }).length, 20_000);
-  return bytes;
-}
-
-/** Memory is given back some turns after a collection: it is read until it falls no further. */
-async function memoryUsed(): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-  let least = Number.POSITIVE_INFINITY;
-  for (let unchanged = 0; unchanged < 5; unchanged += 1) {
-    collect();
-    await setTimeout(5);
-    const { heapUsed, arrayBuffers } = process.memoryUsage();
-    if (heapUsed + arrayBuffers < least - 10_000) unchanged = 0;
-    least = Math.min(least, heapUsed + arrayBuffers);
-  }
-  return least;
-}
 
 function answered(requestId: string, status: number): AnsweredRequest {
   return {

@@ -1,62 +1,49 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from '@redis/client';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { keyPrefix, redis, sharedRedis } from '../../../test/kit/redis-server.ts';
 import type { Counts } from '../../catalog/window-counts.ts';
 import { UNUSED } from '../window.ts';
-import { RedisCounts } from './counts.ts';
-import type { RedisClient } from './link.ts';
+import { RedisCounts, type RedisCountsOptions } from './counts.ts';
 
 const LIMITS = { minute: 300, day: 1_000 };
 const NOTHING = { counts: undefined, isComplete: true };
 
 const { url, skip } = await sharedRedis();
 
-test('requests of one turn are counted by one call for each 64 of them, in their order', { skip }, async () => {
-  await using keys = keyPrefix(url);
-  const calls: string[] = [];
-  const newClient = (address: string): RedisClient => {
-    const client = createClient({ url: address, RESP: 2, maintNotifications: 'disabled' });
-    return {
-      on: (event, listener) => client.on(event, listener),
-      get isReady() {
-        return client.isReady;
-      },
-      connect: () => client.connect(),
-      sendCommand: (command) => {
-        const [name, , keyCount = '', key] = command;
-        if (name === 'EVALSHA' && !key?.includes('beat')) calls.push(keyCount);
-        return client.sendCommand(command);
-      },
-      destroy: () => client.destroy(),
-    };
+const ignore = () => {};
+
+/** Counts on the shared Redis, where nothing fails. */
+function countsOn(keyPrefix: string, options: Pick<RedisCountsOptions, 'time'> & Partial<RedisCountsOptions>) {
+  const events = {
+    requestCounted: ignore,
+    redisFailed: assert.fail,
+    redisLate: ignore,
+    limiterDegraded: assert.fail,
+    limiterRecovered: ignore,
   };
-  let observed = 0;
-  const ignore = () => {};
-  await using counts = new RedisCounts({
+  return new RedisCounts({
     url,
-    keyPrefix: keys.prefix,
-    time: manualClock(),
-    newClient,
+    keyPrefix,
     answerMs: 20_000,
-    events: {
-      requestCounted: () => {
-        observed += 1;
-      },
-      redisFailed: assert.fail,
-      redisLate: ignore,
-      limiterDegraded: assert.fail,
-      limiterRecovered: ignore,
-    },
+    events,
     onCluster: ignore,
     onClockStep: ignore,
+    ...options,
   });
+}
+
+test('requests of one turn are counted by one call for each 64 of them, in their order', { skip }, async (t) => {
+  await using keys = keyPrefix(url);
+  await using counts = countsOn(keys.prefix, { time: manualClock() });
   await counts.connect();
+  const calls = t.mock.method(counts, 'run');
   const charge = (index: number) => counts.count(`${index % 3}`, LIMITS, { cost: 1, remembered: NOTHING });
   const counted = await Promise.all(Array.from({ length: 100 }, (_, index) => charge(index)));
-  assert.deepEqual(calls, ['64', '36']);
-  assert.equal(observed, 100);
+  assert.deepEqual(
+    calls.mock.calls.map(({ arguments: [{ length }] }) => length),
+    [64, 36],
+  );
   assert.deepEqual(
     counted.map((each) => typeof each === 'object' && each.state.minuteUsed),
     Array.from({ length: 100 }, (_, index) => Math.floor(index / 3)),
@@ -69,16 +56,7 @@ test('of each window the later one is kept, and no later than the clock allows',
   const time = manualClock();
   const { unix } = time.now();
   const today = Math.floor(unix / 86_400);
-  const ignore = () => {};
-  const events = {
-    requestCounted: ignore,
-    redisFailed: assert.fail,
-    redisLate: ignore,
-    limiterDegraded: assert.fail,
-    limiterRecovered: ignore,
-  };
-  const options = { url, keyPrefix: keys.prefix, time, serverTime: time, answerMs: 20_000 };
-  await using counts = new RedisCounts({ ...options, events, onCluster: ignore, onClockStep: ignore });
+  await using counts = countsOn(keys.prefix, { time, serverTime: time });
   await counts.connect();
   type Windows = readonly [ends: number, minuteUsed: number, day: number, dayUsed: number];
   const counted = ([ends, minuteUsed, day, dayUsed]: Windows): Counts => {
