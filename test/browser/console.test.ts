@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
-import { browseSignedIn, draw, faults } from '../kit/console/browsing.ts';
+import { browseSignedIn, faults } from '../kit/console/browsing.ts';
 import { testService } from '../kit/service.ts';
 
 /** Errors and narrow screens in the console, in a real browser. */
@@ -25,7 +25,6 @@ test('a form shows all mistakes, accessibly, and each leads to its field', needs
   await page.waitForSelector('.fault');
   assert.equal(await page.locator('.fault').count(), 3);
   assert.deepEqual(await faults(page), []);
-  await draw(page, 'form-errors-light-390');
   for (const field of ['name', 'limits', 'scopes']) {
     await page.click(`.mistake a[href="#${field}"]`);
     assert.equal(await page.locator(':target').getAttribute('id'), field);

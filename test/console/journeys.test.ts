@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
+import { browse, browseSignedIn, faults, openConsole } from '../kit/console/browsing.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { fillWithHistory, fillWithLife } from './life.ts';
@@ -33,8 +33,6 @@ test('from the first start to a request on the chart: a link, a button and a lin
   await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
   await page.click('nav >> text=Settings');
   assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);
-  await draw(page, `settings-told-light-${DESKTOP.width}`);
-  assert.deepEqual(await faults(page), []);
 
   await page.click('text=Sign out');
   const login = await run(['console', 'login', '--url', new URL(link).origin], { cwd: folder.path });
@@ -79,7 +77,6 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   await page.waitForSelector('#copied:has-text("Copied")');
   const secret = (await page.evaluate('navigator.clipboard.readText()')) as string;
   assert.equal((await service.call(secret, '/categories')).headers.get('x-ratelimit-limit'), '9');
-  await draw(page, `secret-light-${DESKTOP.width}`);
   assert.deepEqual(await faults(page), []);
 
   await page.reload();

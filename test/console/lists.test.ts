@@ -6,7 +6,8 @@ import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { testService } from '../kit/service.ts';
+import { addUsage, usageAt } from '../kit/usage.ts';
 
 /** What operators find in the lists of the console, and how they narrow them down, without scripts. */
 
@@ -82,7 +83,11 @@ test('the page of a key says when its old secret ends, and that it has no reques
     oldEndAt: now + 8_880,
     by: OPERATOR,
   });
-  await use(service, key.id, now);
+  await addUsage(
+    service.storage,
+    now,
+    [key.id, ALL_KEYS].map((keyId) => usageAt(keyId, now)),
+  );
   const text = await operator.page(path);
   assert.match(text, /The old secret ends <time[^>]*>2026-01-01 14:28 UTC<\/time><\/strong>, in 2 h/);
   assert.ok(text.includes(`<code>${key.prefix}…</code> works until then`));
@@ -253,13 +258,4 @@ function namesIn(text: string): string[] {
 
 function nextOf(text: string): string {
   return /rel="next" href="\/console([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
-}
-
-/** A request of a key, as it is counted. */
-async function use({ storage }: TestService, id: string, at: number): Promise<void> {
-  const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
-  await storage.usage.add(
-    at - (at % 60),
-    [id, ALL_KEYS].map((keyId) => ({ keyId, ...counts })),
-  );
 }

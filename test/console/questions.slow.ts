@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { untilTrue } from '../kit/clock.ts';
-import { browseSignedIn, DESKTOP, draw } from '../kit/console/browsing.ts';
+import { browseSignedIn, DESKTOP } from '../kit/console/browsing.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { addUsage } from '../kit/usage.ts';
 import { fillWithLife } from './life.ts';
@@ -197,12 +197,11 @@ async function assertAnswered(
   await using browsing = await browseSignedIn(browser, busy.service, { colorScheme });
   const { page } = browsing;
   await page.setViewportSize(viewport);
-  for (const [index, { asked, path, answer }] of QUESTIONS.entries()) {
+  for (const { asked, path, answer } of QUESTIONS) {
     await page.goto(`${busy.service.operatorUrl}/console`);
     const operator = operatorAt(page);
     await path(operator, { ...busy, page, file });
     assert.ok(operator.clicks() <= CLICKS_MAX, `${asked}: ${operator.clicks()} clicks`);
-    await draw(page, `question-${index}-${colorScheme}-${viewport.width}`);
     for (const [selector, text] of answer) {
       const found = page.locator(selector);
       // The page before may still be there.

@@ -6,7 +6,7 @@ import { storeBan } from '../kit/bans.ts';
 import { send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
-import { addUsage } from '../kit/usage.ts';
+import { addUsage, usageAt } from '../kit/usage.ts';
 
 /** The console's pages of recent requests. */
 
@@ -222,9 +222,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
   const { key, secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 300 } });
   const now = service.clock.now().unix;
   const add = (at: number, served: number, refused: number, clientErrors = 0) =>
-    addUsage(service.storage, at, [
-      { keyId: key.id, served, refused, clientErrors, serverErrors: 0, first: at, last: at },
-    ]);
+    addUsage(service.storage, at, [usageAt(key.id, at, { served, refused, clientErrors })]);
   await add(now, 1, 1);
   await add(now - 60, 1, 7);
   await add(now - 600, 1, 30);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_USAGE } from '../../src/catalog/usage.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { testService } from '../kit/service.ts';
-import { addUsage, LIST } from '../kit/usage.ts';
+import { addUsage, LIST, usageAt } from '../kit/usage.ts';
 
 /** Which customer, which route, when: the tables of usage, and the page of an owner. */
 
@@ -17,11 +16,10 @@ async function busyService() {
   const keyIds: Record<string, string> = {};
   const use = async (
     keyId: string,
-    [served, refused, clientErrors]: readonly number[],
+    [served = 0, refused = 0, clientErrors = 0]: readonly number[],
     { at = now, route = LIST }: { at?: number; route?: string } = {},
   ) => {
-    const counts = { served: served ?? 0, refused: refused ?? 0, clientErrors: clientErrors ?? 0, serverErrors: 0 };
-    await addUsage(service.storage, at, [{ keyId, ...counts, first: at, last: at }], route);
+    await addUsage(service.storage, at, [usageAt(keyId, at, { served, refused, clientErrors })], route);
   };
   for (const [name, owner] of [
     ['site', 'cus_1'],
@@ -136,7 +134,7 @@ test('the keys that still call a deprecated operation have a page, by day too, t
   const { site = '', bot = '' } = keyIds;
   const [now, route] = [service.clock.now().unix, 'GET /v1/pets/{petId}'];
   const records = (served: Record<string, number>, at: number) =>
-    Object.entries(served).map(([keyId, count]) => ({ keyId, ...NO_USAGE, served: count, first: at, last: at }));
+    Object.entries(served).map(([keyId, count]) => usageAt(keyId, at, { served: count }));
   await addUsage(service.storage, now, records({ [site]: 3 }, now), route);
   await addUsage(service.storage, now - 86_400, records({ [site]: 2, [bot]: 9, '*': 11 }, now - 86_400), route);
   const file = await (await operator.get('/deprecations/getPet/export')).text();

@@ -4,7 +4,7 @@ import { storeBan } from '../kit/bans.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
 import { json, testService } from '../kit/service.ts';
-import { addUsage } from '../kit/usage.ts';
+import { addUsage, usageAt } from '../kit/usage.ts';
 
 /** The bounds and defaults that the contract names are those that the operator API has. */
 
@@ -73,7 +73,7 @@ test('a list without a limit has as many items as the contract says', async () =
   await addUsage(
     service.storage,
     now,
-    keyIds.map((keyId) => ({ keyId, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now })),
+    keyIds.map((keyId) => usageAt(keyId, now)),
   );
   const { paths } = readContract<Contract>('operator-openapi.json');
   const counts: Record<string, [found: number, promised: number | undefined]> = {};

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
-import { ABOUT_COLOURS, DESKTOP, draw, faults } from '../kit/console/browsing.ts';
+import { ABOUT_COLOURS, DESKTOP, faults } from '../kit/console/browsing.ts';
 import { testService } from '../kit/service.ts';
 
 const PHONE = { width: 390, height: 844 };
@@ -21,7 +21,6 @@ test(
       await page.emulateMedia({ colorScheme });
       for (const size of [DESKTOP, PHONE]) {
         await page.setViewportSize(size);
-        await draw(page, `operator-docs-${colorScheme}-${size.width}`);
         assert.deepEqual(await faults(page, ...rules), []);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width);
       }

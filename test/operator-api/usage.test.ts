@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
-import { addUsage, LIST } from '../kit/usage.ts';
+import { addUsage, LIST, usageAt } from '../kit/usage.ts';
 
 /** Usage, the audit and categories through the operator API. */
 
@@ -251,8 +251,12 @@ async function use(
   served: Readonly<Record<string, number>>,
   route = LIST,
 ): Promise<void> {
-  const counts = { clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
-  const records = Object.entries(served).map(([keyId, count]) => ({ keyId, served: count, ...counts }));
   const sum = Object.values(served).reduce((total, count) => total + count, 0);
-  await addUsage(storage, at, [{ keyId: ALL_KEYS, served: sum, ...counts }, ...records], route);
+  const all = Object.entries({ [ALL_KEYS]: sum, ...served });
+  await addUsage(
+    storage,
+    at,
+    all.map(([keyId, count]) => usageAt(keyId, at, { served: count })),
+    route,
+  );
 }

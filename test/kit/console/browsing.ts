@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { TestService } from '../service.ts';
@@ -9,7 +8,6 @@ export const PHONE = { width: 360, height: 780 };
 export const DESKTOP = { width: 1280, height: 860 };
 /** Ends a test that hangs, and times nothing: on one core a page may take ten seconds. */
 const PATIENCE_MS = 30_000;
-const { CONSOLE_SHOTS: shots } = process.env;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 export interface Browsing extends AsyncDisposable {
@@ -52,13 +50,6 @@ export async function openConsole(page: Page, link: string): Promise<void> {
   await page.goto(link);
   await page.click('text=Open the console');
   await page.waitForSelector('h1:has-text("Overview")');
-}
-
-/** With CONSOLE_SHOTS=FOLDER in the environment, draws the page there, to be looked at. */
-export async function draw(page: Page, name: string): Promise<void> {
-  if (!shots) return;
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
 
 /** The rules of axe that look at colours: the others find in the dark what they find in the light. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { GUIDE, pathOf } from '../../../src/http/docs/site.ts';
-import { ABOUT_COLOURS, ABOUT_WIDTH, draw, faults } from '../console/browsing.ts';
+import { ABOUT_COLOURS, ABOUT_WIDTH, faults } from '../console/browsing.ts';
 import type { TestService } from '../service.ts';
 
 /** Every page of the documentation, by its name in the address. */
@@ -30,7 +30,6 @@ export async function assertLegible(browser: Browser, service: TestService, page
       const where = `${name || 'guide'}-${colorScheme}-${size.width}`;
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme });
-      await draw(page, `docs-${where}`);
       assert.deepEqual(await faults(page, ...rules), [], where);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width, `${where} is too wide`);
       assert.deepEqual(await page.evaluate(CUT), [], where);

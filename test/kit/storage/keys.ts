@@ -12,6 +12,7 @@ import { PLANS } from '../../../src/catalog/plan.ts';
 import type { Change, Storage } from '../../../src/catalog/storage.ts';
 import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
+import { usageAt } from '../usage.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
 const DAY_SECONDS = 86_400;
@@ -231,9 +232,7 @@ export function keysContract(check: Check): void {
     const old = await issue(storage, { name: 'b', plan: 'pro', owner: 'cus_1', expiresAt: NOW + 20 });
     await issue(storage, { name: 'A', plan: 'pro', expiresAt: NOW + 50 });
     const used = await issue(storage, { name: 'C', owner: 'CUS_12' });
-    const at = NOW - 60;
-    const usage = { keyId: used.key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
-    await storage.usage.add(at, [usage]);
+    await storage.usage.add(NOW - 60, [usageAt(used.key.id, NOW - 60)]);
     await storage.keys.revoke(old.key.id, NOW, OPERATOR);
     const names = async (wanted: object) => {
       const page = await search(storage, { text: '', now: NOW, offset: 0, limit: 9, ...wanted });
@@ -264,8 +263,7 @@ export function keysContract(check: Check): void {
       const { key } = await issue(storage, { name });
       if (daysAgo === undefined) continue;
       const last = NOW - daysAgo * DAY_SECONDS;
-      const usage = { keyId: key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: last, last };
-      await storage.usage.add(last, [usage]);
+      await storage.usage.add(last, [usageAt(key.id, last)]);
     }
     const names = async (wanted: object) =>
       (await search(storage, { text: '', sort: 'unused', offset: 0, limit: 9, ...wanted })).keys.map(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../../../src/catalog/storage.ts';
+import { usageAt } from '../usage.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
 /** Registers the checks of retries: an insert with an idempotency key, and an attempt that is repeated. */
@@ -34,7 +35,7 @@ export function retriesContract(check: Check): void {
 
   check('a write retried with the same attempt id happens once, from any process', async ({ storage, another }) => {
     const { key } = await issue(storage);
-    const usage = { keyId: key.id, served: 5, clientErrors: 0, refused: 0, serverErrors: 0, first: NOW, last: NOW };
+    const usage = usageAt(key.id, NOW, { served: 5 });
     await using other = await another();
     for (const attempt of ['first', 'second']) {
       const retry = (each: Storage) => each.usage.add(NOW - (NOW % 60), [usage], `usage ${attempt}`);

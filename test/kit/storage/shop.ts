@@ -2,9 +2,16 @@ import assert from 'node:assert/strict';
 import { CatalogError } from '../../../src/catalog/error.ts';
 import type { Order } from '../../../src/catalog/order.ts';
 import { PET_STATUSES, type Pet, STOCK_MAX } from '../../../src/catalog/pet.ts';
+import type { Storage } from '../../../src/catalog/storage.ts';
 import { type Check, insert } from './bench.ts';
 
 const BY = { keyId: 'k' };
+
+/** A pet of which there is one, in a category of its own. */
+async function availablePet(storage: Storage): Promise<Pet> {
+  const { id: categoryId } = await insert(storage, { name: 'Dog' });
+  return (await storage.pets.insert({ name: 'Rex', categoryId, status: 'available' }, BY)).resource;
+}
 
 /** Registers the checks of pets, their stock and their orders. */
 export function shopContract(check: Check): void {
@@ -35,7 +42,7 @@ export function shopContract(check: Check): void {
     for (let number = 0; number < 24; number += 1) {
       const status = PET_STATUSES[number % 3] ?? 'sold';
       const categoryId = categories[number % 2]?.id ?? 0;
-      made.push((await pets.insert({ name: `pet ${number}`, categoryId, status }, { keyId: 'k' })).resource);
+      made.push((await pets.insert({ name: `pet ${number}`, categoryId, status }, BY)).resource);
     }
     const ids = [made[20], made[3], made[8], made[9], made[14]].map((pet) => pet?.id ?? 0);
     for (const asked of [undefined, [...ids, 999_999], [999_999], [0]]) {
@@ -62,7 +69,7 @@ export function shopContract(check: Check): void {
     const { id: categoryId } = await insert(bench.storage, { name: 'Dog' });
     const { id: other } = await insert(bench.storage, { name: 'Cat' });
     const { pets } = bench.storage;
-    const { id } = (await pets.insert({ name: 'Rex', categoryId, status: 'available' }, { keyId: 'k' })).resource;
+    const { id } = (await pets.insert({ name: 'Rex', categoryId, status: 'available' }, BY)).resource;
     const quantity = async () => (await bench.storage.pets.findInventory(id))?.quantity;
     assert.deepEqual(await pets.update(id, { name: 'Max' }, BY), { id, name: 'Max', categoryId, status: 'available' });
     assert.deepEqual(await pets.update(id, { categoryId: other }, BY), {
@@ -101,7 +108,7 @@ export function shopContract(check: Check): void {
     const made: Order[] = [];
     const petIds: number[] = [];
     for (const name of ['Rex', 'Max']) {
-      const { resource } = await pets.insert({ name, categoryId, status: 'available' }, { keyId: 'k' });
+      const { resource } = await pets.insert({ name, categoryId, status: 'available' }, BY);
       await pets.setQuantity(resource.id, 100, BY);
       petIds.push(resource.id);
     }
@@ -109,7 +116,7 @@ export function shopContract(check: Check): void {
       const petId = petIds[number % 2] ?? 0;
       const shipDate = '2099-12-31T12:00:00Z';
       const order = number % 3 === 0 ? { petId, quantity: 1, shipDate } : { petId, quantity: 2 };
-      made.push((await orders.insert(order, { keyId: 'k' })).resource);
+      made.push((await orders.insert(order, BY)).resource);
     }
     await bench.reopen();
     const stored = bench.storage.orders;
@@ -127,17 +134,13 @@ export function shopContract(check: Check): void {
   });
 
   check('orders take stock, and cancelling returns it once', async ({ storage }) => {
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert(
-      { name: 'Rex', categoryId, status: 'available' },
-      { keyId: 'k' },
-    );
+    const pet = await availablePet(storage);
     assert.deepEqual(await storage.pets.setQuantity(pet.id, 3, BY), {
       petId: pet.id,
       quantity: 3,
       status: 'available',
     });
-    const order = () => storage.orders.insert({ petId: pet.id, quantity: 2 }, { keyId: 'k' });
+    const order = () => storage.orders.insert({ petId: pet.id, quantity: 2 }, BY);
     const [first, second] = await Promise.allSettled([order(), order()]);
     assert.equal(first.status, 'fulfilled');
     assert.equal(second.status === 'rejected' && second.reason.code, 'insufficient_stock');
@@ -156,14 +159,10 @@ export function shopContract(check: Check): void {
 
   check('a pending pet is reserved: it cannot be ordered, and a cancelled order leaves it pending', async (bench) => {
     const { storage } = bench;
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert(
-      { name: 'Rex', categoryId, status: 'available' },
-      { keyId: 'k' },
-    );
+    const pet = await availablePet(storage);
     const stock = () => storage.pets.findInventory(pet.id);
     await storage.pets.setQuantity(pet.id, 3, BY);
-    const order = () => storage.orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
+    const order = () => storage.orders.insert({ petId: pet.id, quantity: 1 }, BY);
     const { resource: first } = await order();
     await storage.pets.update(pet.id, { status: 'pending' }, BY);
     const message = `Pet ${pet.id} is reserved (pending); order it once it is available`;
@@ -178,8 +177,7 @@ export function shopContract(check: Check): void {
 
   check('a precondition is asked with the present resource before anything is written', async ({ storage }) => {
     const { pets, orders } = storage;
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await pets.insert({ name: 'Rex', categoryId, status: 'available' }, { keyId: 'k' });
+    const pet = await availablePet(storage);
     const item = { petId: pet.id, quantity: 1, status: 'available' };
     const asked: unknown[] = [];
     const refuse = (present: unknown) => {
@@ -190,7 +188,7 @@ export function shopContract(check: Check): void {
     await assert.rejects(pets.update(pet.id, { name: 'Max', categoryId: 999 }, BY, refuse), refused);
     await assert.rejects(pets.setQuantity(pet.id, 9, BY, refuse), refused);
     assert.deepEqual([await pets.find(pet.id), await pets.findInventory(pet.id)], [pet, item]);
-    const { resource: order } = await orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
+    const { resource: order } = await orders.insert({ petId: pet.id, quantity: 1 }, BY);
     await assert.rejects(orders.cancel(order.id, BY, refuse), refused);
     assert.deepEqual(await orders.find(order.id), order);
     assert.deepEqual(asked, [pet, item, order]);
@@ -201,15 +199,11 @@ export function shopContract(check: Check): void {
   });
 
   check('an order is complete from its ship date on, and then keeps its stock', async ({ storage }) => {
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert(
-      { name: 'Rex', categoryId, status: 'available' },
-      { keyId: 'k' },
-    );
+    const pet = await availablePet(storage);
     await storage.pets.setQuantity(pet.id, 10, BY);
     for (const shipDate of ['2026-01-01T11:54:59Z', '2026-01-01T11:54:59.999Z', '1970-01-01T00:00:00Z']) {
       const message = `shipDate is "${shipDate}", in the past; send a later one, or none`;
-      const order = storage.orders.insert({ petId: pet.id, quantity: 99, shipDate }, { keyId: 'k' });
+      const order = storage.orders.insert({ petId: pet.id, quantity: 99, shipDate }, BY);
       await assert.rejects(order, { code: 'validation_failed', message });
     }
     assert.equal((await storage.pets.findInventory(pet.id))?.quantity, 10);
@@ -220,7 +214,7 @@ export function shopContract(check: Check): void {
       [undefined, false],
     ] as const) {
       const order = { petId: pet.id, quantity: 1, ...(shipDate && { shipDate }) };
-      const { resource } = await storage.orders.insert(order, { keyId: 'k' });
+      const { resource } = await storage.orders.insert(order, BY);
       const { id } = resource;
       assert.deepEqual(resource, { id, ...order, complete });
       assert.deepEqual(await storage.orders.find(id), resource);
@@ -235,13 +229,9 @@ export function shopContract(check: Check): void {
   });
 
   check('an order that cannot be placed says why, and takes no stock', async ({ storage }) => {
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert(
-      { name: 'Rex', categoryId, status: 'available' },
-      { keyId: 'k' },
-    );
+    const pet = await availablePet(storage);
     const refused = (petId: number, quantity: number, error: object) =>
-      assert.rejects(storage.orders.insert({ petId, quantity }, { keyId: 'k' }), error);
+      assert.rejects(storage.orders.insert({ petId, quantity }, BY), error);
     const code = 'insufficient_stock';
     await refused(pet.id, 2, { code, message: `Pet ${pet.id} has 1 in stock, not 2; order fewer` });
     const message = 'petId is 999, which does not exist; send one that does';
@@ -254,13 +244,9 @@ export function shopContract(check: Check): void {
   });
 
   check('a cancelled order raises the stock to its maximum at most', async ({ storage }) => {
-    const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert(
-      { name: 'Rex', categoryId, status: 'available' },
-      { keyId: 'k' },
-    );
+    const pet = await availablePet(storage);
     await storage.pets.setQuantity(pet.id, STOCK_MAX, BY);
-    const { resource } = await storage.orders.insert({ petId: pet.id, quantity: 3 }, { keyId: 'k' });
+    const { resource } = await storage.orders.insert({ petId: pet.id, quantity: 3 }, BY);
     await storage.pets.setQuantity(pet.id, STOCK_MAX - 2, BY);
     assert.equal(await storage.orders.cancel(resource.id, BY), true);
     assert.equal((await storage.pets.listInventory({ after: 0, limit: 1 }))[0]?.quantity, STOCK_MAX);

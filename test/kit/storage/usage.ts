@@ -9,7 +9,7 @@ import {
   type UsageQuery,
   type UsageSort,
 } from '../../../src/catalog/usage.ts';
-import { addUsage, LIST } from '../usage.ts';
+import { addUsage, LIST, usageAt } from '../usage.ts';
 import { type Check, issue, issueMany, NOW } from './bench.ts';
 
 const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY];
@@ -17,30 +17,16 @@ const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY];
 /** Registers the checks of usage by key and by period. */
 export function usageContract(check: Check): void {
   check('usage from several processes adds up, and is reported by key and by period', async ({ storage, another }) => {
-    const one = {
-      keyId: 'key_1',
-      served: 5,
-      clientErrors: 1,
-      refused: 2,
-      serverErrors: 0,
-      first: NOW + 1,
-      last: NOW + 9,
-    };
+    const counts = { served: 5, clientErrors: 1, refused: 2 };
+    const one = { ...usageAt('key_1', NOW + 1, counts), last: NOW + 9 };
     const more = { ...one, first: NOW - 5, last: NOW + 3 };
-    const quiet = { keyId: 'key_2', served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: NOW, last: NOW };
+    const quiet = usageAt('key_2', NOW);
     await using other = await another();
     const minute = NOW - (NOW % 60);
     await Promise.all([addUsage(storage, minute, [one, quiet]), addUsage(other, minute, [more])]);
     await addUsage(storage, minute - 60, [{ ...quiet, keyId: '*' }]);
-    const sum = {
-      keyId: 'key_1',
-      served: 10,
-      clientErrors: 2,
-      refused: 4,
-      serverErrors: 0,
-      first: NOW - 5,
-      last: NOW + 9,
-    };
+    const twice = { served: 10, clientErrors: 2, refused: 4 };
+    const sum = { ...usageAt('key_1', NOW - 5, twice), last: NOW + 9 };
     const named = ({ keyId: id, ...used }: typeof sum) => ({ id, name: null, owner: null, at: 0, ...used });
     for (const period of ['minute', 'hour', 'day'] as const) {
       const used = await storage.usage.sums({ period, since: NOW - 86_400, group: 'key' });
@@ -118,9 +104,7 @@ export function usageContract(check: Check): void {
   );
 
   check('usage is added up in each period by key and route, by time and id, from any place on', async ({ storage }) => {
-    const used = (keyId: string, served: number, at: number) => {
-      return { keyId, served, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
-    };
+    const used = (keyId: string, served: number, at: number) => usageAt(keyId, at, { served });
     const hour = NOW - (NOW % 3_600);
     await addUsage(storage, hour, [used('key_2', 1, hour), used('key_1', 2, hour)]);
     await addUsage(storage, hour + 60, [used('key_1', 4, hour + 60)]);
@@ -285,9 +269,7 @@ export function usageContract(check: Check): void {
         [three, 100],
         ['*', 111],
       ] as const) {
-        await addUsage(storage, at, [
-          { keyId, served, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at },
-        ]);
+        await addUsage(storage, at, [usageAt(keyId, at, { served })]);
       }
     }
     for (const [keyId, owner, served] of [
