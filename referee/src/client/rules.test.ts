@@ -30,12 +30,12 @@ function tries(differs: Differs, ...waits: number[]): Happened[] {
   });
 }
 
-/** Two requests, the second one so many ms after the first. */
-function pair(first: Differs, ms: number, second: Differs): Happened[] {
-  return [
-    [0, first],
-    [ms, second],
-  ];
+/** Requests, each after its moment. */
+function sent(...parts: readonly (number | Differs)[]): Happened[] {
+  const happened: Happened[] = [];
+  for (let index = 0; index < parts.length; index += 2)
+    happened.push([parts[index] as number, parts[index + 1] as Differs]);
+  return happened;
 }
 
 function notesOf(happened: readonly Happened[]): Note[] {
@@ -87,40 +87,16 @@ function evidence(...happened: readonly Happened[]): string[] {
 
 const CASES: readonly (readonly [name: string, met: string, happened: readonly Happened[], more?: Partial<Play>])[] = [
   ['nothing', '', []],
-  [
-    'ordinary answers, the same call twice among them',
-    '',
-    [
-      [0, ok],
-      [0, ok],
-      [5, created],
-      [6, created],
-    ],
-  ],
+  ['ordinary answers, the same call twice among them', '', sent(0, ok, 0, ok, 5, created, 6, created)],
 
-  [
-    'the end of a Retry-After',
-    'waits kept',
-    [
-      [0, limited],
-      [2_000, ok],
-      [2_001, ok],
-    ],
-  ],
-  ['the end of a Retry-After, less what is tolerated', 'waits kept', pair(limited, 1_900, ok)],
-  ['a request before the end of a Retry-After', 'waits broken', pair(limited, 1_899, ok)],
-  ['another call before its end', 'waits broken', pair(busy, 500, other)],
-  ['a request that began before the answer had ended', 'waits kept', pair({ ...limited, answeredAt: 20 }, 20, ok)],
-  ['a wait for a date', 'waits broken', pair({ ...limited, retryAfter: 2.4 }, 2_299, ok)],
-  ['a Retry-After of half an answer', '', pair({ ...busy, isDelivered: false }, 5, other)],
-  [
-    'a request that was noted before an earlier one',
-    'waits broken',
-    [
-      [500, ok],
-      [0, limited],
-    ],
-  ],
+  ['the end of a Retry-After', 'waits kept', sent(0, limited, 2_000, ok, 2_001, ok)],
+  ['the end of a Retry-After, less what is tolerated', 'waits kept', sent(0, limited, 1_900, ok)],
+  ['a request before the end of a Retry-After', 'waits broken', sent(0, limited, 1_899, ok)],
+  ['another call before its end', 'waits broken', sent(0, busy, 500, other)],
+  ['a request that began before the answer had ended', 'waits kept', sent(0, { ...limited, answeredAt: 20 }, 20, ok)],
+  ['a wait for a date', 'waits broken', sent(0, { ...limited, retryAfter: 2.4 }, 2_299, ok)],
+  ['a Retry-After of half an answer', '', sent(0, { ...busy, isDelivered: false }, 5, other)],
+  ['a request that was noted before an earlier one', 'waits broken', sent(500, ok, 0, limited)],
 
   ['two retries at once', '', [...tries(lost, 0), [0, ok]]],
   ['three retries within 34 ms', 'backs-off broken', [...tries(lost, 4, 10), [34, ok]]],
@@ -134,144 +110,120 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   [
     'retries that another call came between',
     '',
-    [
-      [0, failed],
-      [1, other],
-      [2, failed],
-      [3, other],
-      [4, failed],
-      [5, other],
-      [6, ok],
-    ],
+    sent(0, failed, 1, other, 2, failed, 3, other, 4, failed, 5, other, 6, ok),
   ],
-  [
-    'another call in the moment of the answer',
-    '',
-    [
-      [0, failed],
-      [0, other],
-      [5, ok],
-    ],
-  ],
-  ['a slow answer', '', pair({ step: 'slow:5', answeredAt: 5_000 }, 5_010, other)],
+  ['another call in the moment of the answer', '', sent(0, failed, 0, other, 5, ok)],
+  ['a slow answer', '', sent(0, { step: 'slow:5', answeredAt: 5_000 }, 5_010, other)],
 
-  ['a 400 repeated at once', 'stops broken', pair(refused, 999, refused)],
-  ['a 400 repeated in the moment of the answer', 'stops broken', pair(refused, 0, { ...refused, answeredAt: 9_000 })],
-  ['a 400 asked for again later', 'stops kept', pair(refused, 1_000, refused)],
-  ['a 400 repeated with another body', 'stops kept', pair(refused, 1, { ...created, body: 'other' })],
+  ['a 400 repeated at once', 'stops broken', sent(0, refused, 999, refused)],
   [
-    'a 400 repeated after another call',
-    'stops kept',
-    [
-      [0, refused],
-      [1, other],
-      [2, refused],
-    ],
+    'a 400 repeated in the moment of the answer',
+    'stops broken',
+    sent(0, refused, 0, { ...refused, answeredAt: 9_000 }),
   ],
+  ['a 400 asked for again later', 'stops kept', sent(0, refused, 1_000, refused)],
+  ['a 400 repeated with another body', 'stops kept', sent(0, refused, 1, { ...created, body: 'other' })],
+  ['a 400 repeated after another call', 'stops kept', sent(0, refused, 1, other, 2, refused)],
   [
     'a 400 while the same was under way',
     'stops kept',
-    pair({ ...refused, answeredAt: 5 }, 1, { ...refused, answeredAt: 6 }),
+    sent(0, { ...refused, answeredAt: 5 }, 1, { ...refused, answeredAt: 6 }),
   ],
   [
     'a 400 that did not arrive',
     'retries-safely kept, once kept',
-    pair({ ...refused, isDelivered: false }, 9_000, other),
+    sent(0, { ...refused, isDelivered: false }, 9_000, other),
   ],
   [
     'a 401 repeated with other credentials',
     'stops kept',
-    pair({ status: 401, credentials: 'old' }, 1, { credentials: 'new' }),
+    sent(0, { status: 401, credentials: 'old' }, 1, { credentials: 'new' }),
   ],
   [
     'a 401 repeated with the same credentials',
     'stops broken',
-    pair({ status: 401, credentials: 'a' }, 1, { status: 401, credentials: 'a' }),
+    sent(0, { status: 401, credentials: 'a' }, 1, { status: 401, credentials: 'a' }),
   ],
   ['a 404 polled', '', tries({ status: 404 }, 5, 5, 5)],
 
-  ['a POST repeated with key and body', 'retries-safely kept', pair({ ...post, ...failed }, 500, created)],
+  ['a POST repeated with key and body', 'retries-safely kept', sent(0, { ...post, ...failed }, 500, created)],
   [
     'a POST repeated with another key',
     'retries-safely broken',
-    pair({ ...post, ...failed }, 500, { ...created, idempotencyKey: 'l' }),
+    sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'a POST repeated with another key in the moment of the answer',
     'retries-safely broken',
-    pair({ ...post, ...failed }, 0, { ...created, idempotencyKey: 'l' }),
+    sent(0, { ...post, ...failed }, 0, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'a POST repeated without a key',
     'retries-safely broken',
-    pair({ ...post, ...failed, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
+    sent(0, { ...post, ...failed, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
   ],
   [
     'a POST repeated without a key, after an answer that nothing was done',
     'waits kept',
-    pair({ ...post, ...busy, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
+    sent(0, { ...post, ...busy, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
   ],
-  ['a key with another body', 'retries-safely broken', pair({ ...post, ...failed }, 500, { ...created, body: 'cat' })],
+  [
+    'a key with another body',
+    'retries-safely broken',
+    sent(0, { ...post, ...failed }, 500, { ...created, body: 'cat' }),
+  ],
   [
     'another create after one that failed',
     'retries-safely kept',
-    pair({ ...post, ...failed }, 500, { ...created, idempotencyKey: 'l', body: 'cat' }),
+    sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: 'l', body: 'cat' }),
   ],
   [
     'a repetition after other calls and a long pause',
     'retries-safely broken',
-    [
-      [0, { ...post, ...failed }],
-      [5, other],
-      [90_000, { ...created, idempotencyKey: 'l' }],
-    ],
+    sent(0, { ...post, ...failed }, 5, other, 90_000, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'equal creates at once, each repeated with its key',
     'retries-safely kept, once kept',
-    [
-      [0, { ...lostCreate, answeredAt: 9 }],
-      [1, { ...lostCreate, idempotencyKey: 'l', answeredAt: 8 }],
-      [20, { ...created, idempotencyKey: 'l' }],
-      [30, { ...created }],
-    ],
+    sent(
+      0,
+      { ...lostCreate, answeredAt: 9 },
+      1,
+      { ...lostCreate, idempotencyKey: 'l', answeredAt: 8 },
+      20,
+      { ...created, idempotencyKey: 'l' },
+      30,
+      { ...created },
+    ),
   ],
   [
     'equal creates at once without a key, one of them lost',
     'retries-safely kept, once kept',
-    [
-      [0, { ...lostCreate, idempotencyKey: null, answeredAt: 9 }],
-      [1, { ...created, idempotencyKey: null, answeredAt: 8 }],
-    ],
+    sent(0, { ...lostCreate, idempotencyKey: null, answeredAt: 9 }, 1, {
+      ...created,
+      idempotencyKey: null,
+      answeredAt: 8,
+    }),
   ],
   [
     'a 429 repeated with another key',
     'waits kept',
-    pair({ ...post, ...limited }, 2_000, { ...created, idempotencyKey: 'l' }),
+    sent(0, { ...post, ...limited }, 2_000, { ...created, idempotencyKey: 'l' }),
   ],
 
-  ['a lost create that was replayed', 'retries-safely kept, once kept', pair(lostCreate, 500, { ...created })],
-  ['a lost create made a second time', 'once broken', pair(lostCreate, 500, { ...created, idempotencyKey: 'l' })],
+  ['a lost create that was replayed', 'retries-safely kept, once kept', sent(0, lostCreate, 500, { ...created })],
+  ['a lost create made a second time', 'once broken', sent(0, lostCreate, 500, { ...created, idempotencyKey: 'l' })],
   [
     'a lost create made anew after a refusal',
     'once broken',
-    [
-      [0, lostCreate],
-      [500, { ...post, ...failed, idempotencyKey: 'l' }],
-      [900, { ...created, idempotencyKey: 'l' }],
-    ],
+    sent(0, lostCreate, 500, { ...post, ...failed, idempotencyKey: 'l' }, 900, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'a lost create that is asked for again after two refusals',
     'retries-safely kept, once kept',
-    [
-      [0, lostCreate],
-      [500, { ...post, ...failed }],
-      [900, { ...post, ...failed }],
-      [1_900, created],
-    ],
+    sent(0, lostCreate, 500, { ...post, ...failed }, 900, { ...post, ...failed }, 1_900, created),
   ],
-  ['a lost create that is not repeated', 'retries-safely kept, once kept', pair(lostCreate, 1, other)],
+  ['a lost create that is not repeated', 'retries-safely kept, once kept', sent(0, lostCreate, 1, other)],
 
   ['ten tries', '', tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000)],
   [
@@ -308,7 +260,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['a poller of three requests, a second and a fifth more apart', '', [...tries(failed, 1_000), [2_200, ok]]],
   ['eleven tries after almost a second each', 'gives-up broken', tries(failed, ...Array(10).fill(990))],
 
-  ['another call after a greased answer', 'tolerates kept', pair(greased, 10, other)],
+  ['another call after a greased answer', 'tolerates kept', sent(0, greased, 10, other)],
   ['a greased answer as the last', '', [[0, greased]]],
   [
     'a greased answer, and a command that failed',
@@ -329,18 +281,10 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
     [[0, greased]],
     { command: { exit: 0, timedOut: false } },
   ],
-  ['a greased answer repeated, and no other one', 'tolerates broken', pair(greased, 10, ok)],
-  [
-    'a greased answer repeated by a loop',
-    '',
-    [
-      [0, greased],
-      [10, ok],
-      [20, ok],
-    ],
-  ],
-  ['greased answers repeated, and no plain one to compare with', '', pair(greased, 10, greased)],
-  ['a greased answer polled', 'tolerates kept', pair(greased, 1_000, ok)],
+  ['a greased answer repeated, and no other one', 'tolerates broken', sent(0, greased, 10, ok)],
+  ['a greased answer repeated by a loop', '', sent(0, greased, 10, ok, 20, ok)],
+  ['greased answers repeated, and no plain one to compare with', '', sent(0, greased, 10, greased)],
+  ['a greased answer polled', 'tolerates kept', sent(0, greased, 1_000, ok)],
 ];
 
 for (const [name, met, happened, more] of CASES) {
@@ -349,55 +293,31 @@ for (const [name, met, happened, more] of CASES) {
 
 for (const status of [400, 401, 403, 409, 410, 413, 415, 422]) {
   test(`a ${status} is not repeated unchanged`, () => {
-    const happened: Happened[] = [
-      [0, { status }],
-      [5, { status }],
-    ];
-    assert.equal(verdicts(happened), 'stops broken');
+    assert.equal(verdicts(sent(0, { status }, 5, { status })), 'stops broken');
   });
 }
 
 test('the evidence names the requests, and what was asked for', () => {
   for (const [happened, ...said] of [
     [
-      [
-        [0, ok],
-        [100, limited],
-        [150, { ...limited, isEarly: true }],
-        [9_000, ok],
-      ],
+      sent(0, ok, 100, limited, 150, { ...limited, isEarly: true }, 9_000, ok),
       'Request 3 (GET /v1/categories) came 50 ms after request 2 (GET /v1/categories), a 429 that asked to wait 2 s',
     ],
     [
       tries(failed, 5, 5, 5),
       'Request 4 (GET /v1/categories) was the last of 3 retries, which waited 15 ms together; a backoff waits 35 ms at least',
     ],
+    [sent(0, refused, 5, refused), 'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories), a 400'],
     [
-      [
-        [0, refused],
-        [5, refused],
-      ],
-      'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories), a 400',
-    ],
-    [
-      [
-        [0, lostCreate],
-        [500, { ...created, idempotencyKey: 'l' }],
-      ],
+      sent(0, lostCreate, 500, { ...created, idempotencyKey: 'l' }),
       'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) under another idempotency key, after no answer',
     ],
     [
-      [
-        [0, { ...post, ...failed }],
-        [500, { ...created, idempotencyKey: null }],
-      ],
+      sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: null }),
       'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) without an idempotency key, after a 500',
     ],
     [
-      [
-        [0, { ...post, ...failed }],
-        [500, { ...created, body: 'cat' }],
-      ],
+      sent(0, { ...post, ...failed }, 500, { ...created, body: 'cat' }),
       'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) with the same key, and another body',
     ],
     [tries(lost, ...Array(11).fill(200)), 'Request 11 (GET /v1/categories) is try 11 of 12 of its call'],
