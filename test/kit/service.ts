@@ -19,7 +19,6 @@ export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
   readonly bans: (Ban & { readonly keyId: string })[];
-  /** The keys of the connections that were cut off. */
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
 }

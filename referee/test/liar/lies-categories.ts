@@ -24,6 +24,14 @@ const WHOLE = { ...LIST, when: ({ url, headers }: Asked) => url === PATH && !hea
 const DESCRIBED = { ...CREATED, when: ({ text: sent }: Asked) => sent.includes('"description":"A ') };
 const ONE = { status: 200, path: /^\/categories\/\d+$/ };
 const NAME_CHARACTERS_MAX = 255;
+/** The JSON values that are no text. */
+const TYPES: Readonly<Record<string, (sent: unknown) => boolean>> = {
+  number: (sent) => typeof sent === 'number',
+  null: (sent) => sent === null,
+  true: (sent) => sent === true,
+  array: Array.isArray,
+  object: (sent) => typeof sent === 'object' && sent !== null && !Array.isArray(sent),
+};
 
 /** Changes what the whole list shows. */
 const list = (change: (all: readonly Category[], asked: Asked) => readonly unknown[]): Way => body(WHOLE, change);
@@ -359,42 +367,24 @@ export const OF_CATEGORIES: readonly Row[] = [
     'invalid-is-422: a create without a name is 422',
     status({ status: 400, when: ({ text: sent }) => sent === '{}' }, 422),
   ],
-  [
-    'create.400-invalid-values',
-    'number-is-a-name: a number as name becomes a string',
-    name((sent) => (typeof sent === 'number' ? `${sent}` : sent)),
-  ],
-  [
-    'create.400-invalid-values',
-    'null-is-a-name: null as name becomes a string',
-    name((sent) => (sent === null ? 'Conformance-null' : sent)),
-  ],
-  [
-    'create.400-invalid-values',
-    'true-is-a-name: true as name becomes a string',
-    name((sent) => (sent === true ? 'Conformance-true' : sent)),
-  ],
-  [
-    'create.400-invalid-values',
-    'array-is-a-name: an array as name becomes a string',
-    name((sent) => (Array.isArray(sent) ? `Conformance-${sent}` : sent)),
-  ],
-  [
-    'create.400-invalid-values',
-    'object-is-a-name: an object as name becomes a string',
-    name((sent) => (typeof sent === 'object' && sent && !Array.isArray(sent) ? 'Conformance-object' : sent)),
-  ],
-  ...Object.entries({
-    number: (sent: unknown) => typeof sent === 'number',
-    true: (sent: unknown) => sent === true,
-    array: Array.isArray,
-    object: (sent: unknown) => typeof sent === 'object' && sent !== null && !Array.isArray(sent),
-  }).map(
+  ...Object.entries(TYPES).map(
     ([type, isIt]): Row => [
       'create.400-invalid-values',
-      `${type}-is-a-description: ${type} as description becomes a string`,
-      take(({ description, ...rest }) => ({ ...rest, description: isIt(description) ? 'a text' : description })),
+      `${type}-is-a-name: ${type} as name becomes a string`,
+      name((sent) => (isIt(sent) ? `Conformance-${type}` : sent)),
     ],
+  ),
+  ...Object.entries(TYPES).flatMap(([type, isIt]): Row[] =>
+    // A description of null has a rule of its own.
+    isIt(null)
+      ? []
+      : [
+          [
+            'create.400-invalid-values',
+            `${type}-is-a-description: ${type} as description becomes a string`,
+            take(({ description, ...rest }) => ({ ...rest, description: isIt(description) ? 'a text' : description })),
+          ],
+        ],
   ),
   ['create.400-invalid-values', 'several-at-once: an array of categories creates its first', accept(/^\[/)],
   ['create.400-invalid-values', 'null-is-a-body: a body of null creates', accept(/^null$/)],

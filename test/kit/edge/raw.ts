@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net';
 
-/** Far longer than any answer takes: only a missing answer times out. */
 /** Ends a test that hangs, and times nothing. */
 const PATIENCE_MS = 10_000;
 const HEAD_END = '\r\n\r\n';
