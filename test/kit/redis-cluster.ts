@@ -36,7 +36,8 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
   await using stack = new AsyncDisposableStack();
   const nodes = await Promise.all(Array.from({ length: size + spare }, async () => stack.use(await startNode())));
   const [masters, spares] = [nodes.slice(0, size), nodes.slice(size)];
-  const replicas = new Set<ClusterNode>();
+  /** The master of each replica. */
+  const replicas = new Map<ClusterNode, ClusterNode>();
   const alive = () => nodes.filter((node) => node.isRunning());
   for (const [index, node] of nodes.entries()) {
     const [from, beyond] = [index, index + 1].map((part) => Math.ceil((part * SLOT_COUNT) / size));
@@ -72,7 +73,7 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
       return owner;
     },
     async replicate(spare, master) {
-      replicas.add(spare);
+      replicas.set(spare, master);
       await spare.command('CLUSTER', 'REPLICATE', master.id);
       const isLinked = async () => /master_link_status:up/.test(String(await spare.command('INFO', 'replication')));
       await until(isLinked, 'it has the data of its master');
@@ -86,7 +87,10 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
     },
     async promote(replica) {
       await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
+      const former = replicas.get(replica);
       replicas.delete(replica);
+      // It will be one when it is back.
+      if (former) replicas.set(former, replica);
       for (const each of alive()) {
         await until(async () => (await owners(each)).includes(replica), 'all know the new master');
       }
@@ -117,7 +121,8 @@ async function startNode(): Promise<ClusterNode> {
   const server = await startRedis(
     ...['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '60000'],
     ...['--cluster-require-full-coverage', 'no', '--cluster-allow-replica-migration', 'no'],
-    ...['--repl-diskless-sync-delay', '0'],
+    // A replica that is started again has nothing on disk either.
+    ...['--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'swapdb'],
   );
   return { ...server, id: String(await server.command('CLUSTER', 'MYID')), name: `127.0.0.1:${server.port}` };
 }

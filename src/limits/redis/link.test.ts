@@ -15,6 +15,7 @@ async function played({ connecting = Promise.resolve() as Promise<unknown> } = {
     destroyed: 0,
     beat: [] as string[],
     isSilent: false,
+    refusal: undefined as Error | undefined,
     isReady: false,
     /** Each section of INFO. */
     about: { server: 'run_id:1', replication: 'role:master' } as Record<string, string>,
@@ -48,6 +49,7 @@ async function played({ connecting = Promise.resolve() as Promise<unknown> } = {
       if (command === 'EVALSHA') asked.push(key);
       if (key.includes('beat')) redis.beat = [key, ...rest];
       if (key.includes('own') || (redis.isSilent && command === 'EVALSHA')) return new Promise(() => {});
+      if (command === 'EVALSHA' && redis.refusal) return Promise.reject(redis.refusal);
       return command === 'INFO' ? redis.info(args) : Promise.resolve([]);
     },
     destroy: () => {
@@ -241,6 +243,20 @@ test('a server that does not say which it is, or writes nothing, is not used unt
   redis.isSilent = false;
   await time.pass(1_000);
   assert.deepEqual([link.isUp, news()], [true, ['new server', 'back']]);
+  await link[Symbol.asyncDispose]();
+});
+
+test('a node of a cluster is not used, and no outage; a proxy over several servers is one', async () => {
+  const { time, link, news, redis } = await played();
+  news();
+  redis.refusal = new Error("CROSSSLOT Keys in request don't hash to the same slot");
+  redis.about.cluster = 'cluster_enabled:1';
+  await time.pass(1_000);
+  assert.deepEqual(news(), ['cluster']);
+  redis.about.cluster = 'cluster_enabled:0';
+  await time.pass(1_000);
+  const advice = 'set REDIS_URL to a server or a node of a cluster, and to no proxy over several';
+  assert.deepEqual([link.isUp, news()], [false, ['failure', `lost: ${redis.refusal.message}; ${advice}`]]);
   await link[Symbol.asyncDispose]();
 });
 

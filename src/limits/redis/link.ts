@@ -325,6 +325,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^MISCONF/, 'see why its last snapshot failed, or set stop-writes-on-bgsave-error to no'],
   [/^(NOAUTH|WRONGPASS)/, 'correct user and password in REDIS_URL'],
   [/^(CROSSSLOT|MOVED)/, 'set REDIS_URL to a server or a node of a cluster, and to no proxy over several'],
+  [/SELECT is not allowed in cluster mode/, 'leave the number of the database out of REDIS_URL'],
   [/^CLUSTERDOWN/, 'see `redis-cli cluster info`, or set cluster-require-full-coverage to no'],
   [
     /self-signed certificate|unable to (get|verify)/,

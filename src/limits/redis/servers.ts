@@ -23,6 +23,14 @@ interface Node {
   failure?: unknown;
 }
 
+/** The masters and their slots, as one node knows them. */
+interface View {
+  readonly slots: RedisCounts[];
+  readonly masters: readonly Node[];
+  /** The number of slots without a master. */
+  readonly unserved: number;
+}
+
 /**
  * The servers on which keys are counted: that of `REDIS_URL`, or the masters of its cluster. Which of both it is shows
  * when it is connected. Each master has a connection, a clock, a heartbeat and an outage of its own.
@@ -109,24 +117,32 @@ export class RedisServers implements AsyncDisposable {
     await Promise.all([this.#first, ...nodes].map((server) => server[Symbol.asyncDispose]()));
   }
 
-  /** Asks a server that answers which master has which slots. Never rejects. */
+  /**
+   * Asks a server that answers which master has which slots, and another one if a master that it names is lost: a node
+   * that was importing a slot does not learn its new master. Never rejects.
+   */
   async #readSlots(): Promise<void> {
     const masters = this.#masters.map(({ counts }) => counts);
-    let failure: unknown;
-    for (const server of [...masters.filter(({ isUp }) => isUp), this.#first, ...masters]) {
+    const servers = new Set([...masters.filter(({ isUp }) => isUp), this.#first, ...masters]);
+    let [failure, view]: [unknown, View | undefined] = [undefined, undefined];
+    for (const server of servers) {
       if (this.#isClosed) return;
       try {
-        return await this.#takeSlots((await server.ask(['CLUSTER', 'SLOTS'])) as SlotRange[]);
+        const told = await this.#readView((await server.ask(['CLUSTER', 'SLOTS'])) as SlotRange[]);
+        view ??= told;
+        const lost = told.masters.filter(({ counts }) => !counts.isUp);
+        if (lost.length === 0) return this.#take(told);
+        for (const master of told.masters) if (!lost.includes(master)) servers.add(master.counts);
       } catch (error) {
         failure = error;
       }
     }
-    if (!this.#slots) this.#first.lose(failure);
+    if (view) this.#take(view);
+    else if (!this.#slots) this.#first.lose(failure);
   }
 
-  /** Counts on these masters as soon as the new ones are connected: until then the former ones redirect. */
-  async #takeSlots(ranges: readonly SlotRange[]): Promise<void> {
-    if (this.#isClosed) return;
+  /** The view of a node, as soon as its masters are connected: until then the former ones redirect. */
+  async #readView(ranges: readonly SlotRange[]): Promise<View> {
     const slots = new Array<RedisCounts>(SLOT_COUNT).fill(this.#first);
     const masters = new Set<Node>();
     let served = 0;
@@ -137,12 +153,17 @@ export class RedisServers implements AsyncDisposable {
       served += to + 1 - from;
     }
     await Promise.all([...masters].map(({ connecting }) => connecting));
+    return { slots, masters: [...masters], unserved: SLOT_COUNT - served };
+  }
+
+  /** Counts by a view from now on. */
+  #take({ slots, masters, unserved }: View): void {
     if (this.#isClosed) return;
     this.#slots = slots;
-    this.#masters = [...masters];
-    this.#unservedSlots = SLOT_COUNT - served;
+    this.#masters = masters;
+    this.#unservedSlots = unserved;
     this.#timer ??= this.#options.time.setInterval(() => this.#refresh(), REFRESH_MS).unref();
-    for (const node of this.#nodes.values()) this.#closeIfIdle(node, masters.has(node));
+    for (const node of this.#nodes.values()) this.#closeIfIdle(node, masters.includes(node));
     this.#report();
   }
 
@@ -190,11 +211,11 @@ export class RedisServers implements AsyncDisposable {
   async #redirected({ kind, slot, host, port }: Redirection): Promise<RedisCounts> {
     const node = this.#node(host, port);
     const { time, answerMs = ANSWER_MS } = this.#options;
+    node.idleSinceMs = undefined;
     if (!node.counts.isUp) {
       const lateness = () => new Error('The node is not connected in time');
       await within(node.connecting, { ms: answerMs, lateness, time }).catch(() => {});
     }
-    node.idleSinceMs = undefined;
     if (kind === 'MOVED') {
       if (this.#slots) this.#slots[slot] = node.counts;
       void this.#refresh();

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
+import type { LimitStorage } from '../../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import { slotOf } from '../../../src/limits/redis/slots.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { manualClock, untilEqual, untilTrue } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
 import type { ClusterNode, RedisCluster } from '../redis-cluster.ts';
-import { recordedEvents, temporaryFolder } from '../service.ts';
+import { type RecordedEvents, recordedEvents, temporaryFolder } from '../service.ts';
 
 const INSTANCES = 2;
 export const LIMITS: Limits = { minute: 40, day: 1_000 };
@@ -34,16 +35,32 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
   const storage = stack.use(
     await openStorage(database, { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 }),
   );
-  const lost: unknown[] = [];
-  const events = { ...recordedEvents(), limiterDegraded: (error: unknown) => lost.push(error) };
+  const [lost, lostMasters] = [[] as unknown[], new Set<string>()];
+  const events: RecordedEvents = {
+    ...recordedEvents(),
+    limiterDegraded(error, masters = []) {
+      lost.push(error);
+      for (const master of masters) lostMasters.add(master);
+    },
+  };
+  /** When the last save of each instance began that has ended. */
+  const savedMs: number[] = [];
   let started = 0;
   const start = async () => {
     const running = cluster.masters.filter((master) => master.isRunning());
     const node = running[started % running.length] as ClusterNode;
+    const index = started;
     started += 1;
+    const { limits } = storage;
+    const raiseCounts: LimitStorage['raiseCounts'] = async (...args) => {
+      const beganMs = performance.now();
+      await limits.raiseCounts(...args);
+      savedMs[index] = beganMs;
+    };
+    const observed = { counts: (keyId: string) => limits.counts(keyId), raiseCounts } as LimitStorage;
     const time = { time: clock, ...(!isServerTime && { serverTime: clock }) };
     const counting = { url: url ?? node.url, instances: INSTANCES, answerMs };
-    const limiter = new RedisLimiter({ storage, ...time, events, ...counting });
+    const limiter = new RedisLimiter({ storage: { limits: observed }, ...time, events, ...counting });
     await limiter.connect();
     // Connecting has a deadline of its own.
     if (!url) await untilEqual(() => limiter.state, 'ok');
@@ -62,7 +79,7 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
   stack.defer(() => over.abort());
   const running = stack.move();
   return {
-    ...{ cluster, limiters, lost, start, issue, at, states },
+    ...{ cluster, limiters, lost, lostMasters, savedMs, start, issue, at, states },
     until: (state: string) => untilTrue(() => states().every((each) => each === state), `all ${state}`),
     saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
     /** The keys of some that are on a master. */
@@ -91,20 +108,21 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
       }
     },
     /** Calls both instances with each of the keys, again and again. */
-    load(keys: readonly ApiKey[]) {
-      const admitted = new Map<string, number>();
+    load(keys: readonly ApiKey[], { paceMs = 10 } = {}) {
+      const admitted = new Map<string, number[]>(keys.map(({ id }) => [id, []]));
       let decided = 0;
       let isEnding = false;
       const call = async (key: ApiKey, limiter: RedisLimiter) => {
         while (!isEnding && !over.signal.aborted) {
-          if (!(await limiter.charge(key)).refusal) admitted.set(key.id, (admitted.get(key.id) ?? 0) + 1);
+          if (!(await limiter.charge(key)).refusal) admitted.get(key.id)?.push(performance.now());
           decided += 1;
-          await wait(10);
+          await wait(paceMs);
         }
       };
       const callers = keys.flatMap((key) => limiters.map((limiter) => call(key, limiter)));
       return {
-        admitted,
+        /** The moments at which requests of a key were admitted. */
+        admitted: (key: ApiKey): readonly number[] => admitted.get(key.id) ?? [],
         some() {
           const enough = decided + 50;
           return untilTrue(() => decided >= enough, 'more decisions');
