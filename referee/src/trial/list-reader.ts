@@ -115,7 +115,8 @@ export class ListReader {
 /** A JSON value, its large integers as BigInt; undefined if the text is no JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, keepLargeIntegers);
+    // Fast path: a reviver sees every value of a long list.
+    return /\d{16}/.test(text) ? JSON.parse(text, keepLargeIntegers) : JSON.parse(text);
   } catch {
     return undefined;
   }
