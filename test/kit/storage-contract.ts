@@ -15,7 +15,7 @@ import { shopContract } from './storage/shop.ts';
 import { tokensContract } from './storage/tokens.ts';
 import { usageContract } from './storage/usage.ts';
 
-/** The suite that every storage engine must pass. SQLite passes the part of each noun in a file of its own. */
+/** The suite that every storage engine must pass. */
 export function storageContract(check: Check): void {
   categoriesContract(check);
   retriesContract(check);
@@ -25,11 +25,6 @@ export function storageContract(check: Check): void {
   bansContract(check);
   limitsContract(check);
   usageContract(check);
-  engineContract(check);
-}
-
-/** Registers the checks of what is no noun of the catalog: operators, changes by other processes, health. */
-export function engineContract(check: Check): void {
   sessionsContract(check);
   tokensContract(check);
 

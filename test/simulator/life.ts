@@ -71,7 +71,6 @@ export class Life implements AsyncDisposable {
   readonly limiter: Limiter;
   readonly usage: UsageRecorder;
   readonly categories = new CategoryList();
-  readonly bornMs: number;
   /** How far its steady seconds are ahead of true time. */
   readonly aheadSeconds: number;
   readonly #engine: ReturnType<SimulatedDatabase['engine']>;
@@ -87,7 +86,6 @@ export class Life implements AsyncDisposable {
 
   constructor(place: Place, ways: { database: Weather; redis: Weather; skewMs: () => number }, observer: Observer) {
     const { time, database, redis, banAfter, instances, categoriesMax, categoriesBytesMax } = place;
-    this.bornMs = time.nowMs;
     this.aheadSeconds = ways.skewMs() / 1_000;
     this.clock = time.process(ways.skewMs);
     this.#engine = database.engine({ time, own: this.clock, weather: ways.database });

@@ -39,7 +39,6 @@ export class SimulatedRedis {
   #snapshot = new Map<string, string>();
   #isLoaded = false;
   #runs = 1;
-  #role = 'master';
   #steppedMs = 0;
   isUp = true;
 
@@ -98,12 +97,6 @@ export class SimulatedRedis {
     this.start('old');
   }
 
-  /** The server goes on in another role, with the older data of its new primary. */
-  changeRole(): void {
-    this.#values = new Map(this.#snapshot);
-    this.#role = 'slave';
-  }
-
   /** FLUSHALL, on a server that goes on running. */
   flush(): void {
     this.#values = new Map();
@@ -115,7 +108,7 @@ export class SimulatedRedis {
 
   /** Runs a command; what it throws is an error reply. */
   run([name = '', ...args]: readonly string[]): unknown {
-    if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:${this.#role}\r\ncluster_enabled:0\r\n`;
+    if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:master\r\ncluster_enabled:0\r\n`;
     if (name === 'SCRIPT') return this.#load(args[1] ?? '');
     const [script = '', keyCount = '', ...rest] = args;
     const isKnown = script === (name === 'EVAL' ? RedisCounts.SCRIPT.source : RedisCounts.SCRIPT.sha);
