@@ -121,7 +121,7 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   ],
   [
     (events) => events.limiterRecovered(),
-    { limiter_degraded: 0 },
+    { limiter_degraded: 0, redis_master_lost: 0 },
     ['warn', { event: 'limiter_recovered', redis: 'redis://r' }],
   ],
   [

@@ -205,6 +205,7 @@ function named(masters: readonly string[]) {
 
 function setLost({ redisMasterLost }: Metrics, masters: readonly string[]): void {
   redisMasterLost.reset();
+  if (masters.length === 0) redisMasterLost.set(0);
   for (const master of masters) redisMasterLost.set({ master }, 1);
 }
 

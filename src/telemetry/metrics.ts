@@ -32,6 +32,7 @@ export function createMetrics() {
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
+  metrics.redisMasterLost.set(0);
   return { registry, ...metrics };
 }
 
@@ -85,7 +86,9 @@ function limitMetrics({ counter, gauge, histogram, registered }: Makers) {
       'limiter_degraded',
       '1 while this instance counts alone because Redis, or a master of its cluster, is unavailable',
     ),
-    redisMasterLost: gauge('redis_master_lost', '1 for each master of a Redis Cluster that is unavailable', ['master']),
+    redisMasterLost: gauge('redis_master_lost', '1 for each master of a Redis Cluster that is unavailable, else 0', [
+      'master',
+    ]),
     redisFailures: counter('redis_failures_total', 'Redis calls and connection attempts that failed or timed out'),
     redisDeadlines: counter(
       'redis_deadlines_total',
