@@ -74,6 +74,13 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
     return key;
   };
   const at = (index: number) => limiters[index % limiters.length] as RedisLimiter;
+  const shares = new Map<string, number>();
+  const charge = async (limiter: RedisLimiter, key: ApiKey) => {
+    const { refusal, minute } = await limiter.charge(key);
+    const isShare = minute.limit < key.limits.minute;
+    if (!refusal && isShare) shares.set(key.id, (shares.get(key.id) ?? 0) + 1);
+    return !refusal;
+  };
   const states = () => limiters.map(({ state }) => state);
   const over = new AbortController();
   stack.defer(() => over.abort());
@@ -82,6 +89,8 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
     ...{ cluster, limiters, lost, lostMasters, savedMs, start, issue, at, states },
     until: (state: string) => untilTrue(() => states().every((each) => each === state), `all ${state}`),
     saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
+    /** How many requests of a key were admitted by the share of an instance, in `spend` and under load. */
+    ofShares: ({ id }: ApiKey) => shares.get(id) ?? 0,
     /** The keys of some that are on a master. */
     async on(master: ClusterNode, keys: readonly ApiKey[]) {
       const owners = await Promise.all(keys.map(({ id }) => cluster.masterOf(id)));
@@ -100,9 +109,8 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
     /** Spends what a key has left, or some of it, on both instances; returns how many were admitted. */
     async spend(key: ApiKey, most = Number.POSITIVE_INFINITY) {
       for (let admitted = 0; ; ) {
-        const burst = Array.from({ length: Math.min(50, most - admitted) }, (_, i) => at(i).charge(key));
-        const decisions = await Promise.all(burst);
-        const left = decisions.filter(({ refusal }) => !refusal).length;
+        const burst = Array.from({ length: Math.min(50, most - admitted) }, (_, i) => charge(at(i), key));
+        const left = (await Promise.all(burst)).filter(Boolean).length;
         admitted += left;
         if (admitted === most || left < burst.length) return admitted;
       }
@@ -114,7 +122,7 @@ export async function clusterBench({ url, cluster, isServerTime = false, answerM
       let isEnding = false;
       const call = async (key: ApiKey, limiter: RedisLimiter) => {
         while (!isEnding && !over.signal.aborted) {
-          if (!(await limiter.charge(key)).refusal) admitted.get(key.id)?.push(performance.now());
+          if (await charge(limiter, key)) admitted.get(key.id)?.push(performance.now());
           decided += 1;
           await wait(paceMs);
         }
