@@ -58,7 +58,13 @@ test('a claim whose connection broke is claimed again, though the server has not
   await once(half, 'listening');
   const url = new URL(database.url);
   url.host = `127.0.0.1:${(half.address() as AddressInfo).port}`;
-  const holders = () => query(database.url, `select pid from pg_locks where locktype = 'advisory' and objid = 7251003`);
+  // Of this database: others of the server have claims of their own.
+  const holders = () =>
+    query(
+      database.url,
+      `select pid from pg_locks where locktype = 'advisory' and objid = 7251003
+        and database = (select oid from pg_database where datname = current_database())`,
+    );
   {
     await using claim = await claimForService({ engine: 'postgres', url: url.href }, LONE);
     const [before] = await holders();
