@@ -1,32 +1,26 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createClient } from '@redis/client';
 import { untilTrue } from './clock.ts';
 import { freePort } from './deploy/port.ts';
+import { leftOut, missingPrograms } from './deploy/programs.ts';
 import { temporaryFolder } from './service.ts';
 
-/** Why a test that needs something must be left out, or undefined if it is there. With `CI=true` it has to be there. */
-function missing(isThere: boolean, what: string): string | undefined {
-  if (isThere) return undefined;
-  assert.notEqual(process.env.CI, 'true', `${what}, and CI=true forbids leaving tests out`);
-  return `${what}: these tests are left out`;
-}
-
 /** The Redis that tests may share, and why not if there is none. */
-export async function sharedRedis(): Promise<{ readonly url: string; readonly skip: string | undefined }> {
+export async function sharedRedis(): Promise<{ readonly url: string; readonly skip: string | false }> {
   const url = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
   const isThere = await redis(url, ['PING']).then(
     () => true,
     () => false,
   );
-  return { url, skip: missing(isThere, 'no Redis answers on TEST_REDIS_URL, nor on 127.0.0.1:6379') };
+  return { url, skip: leftOut(isThere, 'no Redis answers on TEST_REDIS_URL, nor on 127.0.0.1:6379') };
 }
 
 /** Why tests with a server of their own must be left out. */
-export function redisServerMissing(): string | undefined {
-  return missing(spawnSync('redis-server', ['--version']).status === 0, 'the program redis-server is not installed');
+export function redisServerMissing(): string | false {
+  return missingPrograms('redis-server');
 }
 
 /** A prefix for the keys of one test; dispose of it to have them removed. */

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 
-/** Why tests that need programs are skipped, or false; on CI a missing one is a failure instead. */
-export function missingPrograms(...programs: readonly string[]): string | false {
-  const missing = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0);
-  if (missing.length === 0) return false;
-  assert.notEqual(process.env.CI, 'true', `${missing} is not installed, and CI=true forbids leaving tests out`);
-  return `${missing} is not installed: these tests are left out`;
+/** Why tests that need something are left out, or false if it is there. On CI it has to be there: this fails instead. */
+export function leftOut(isThere: boolean, why: string): string | false {
+  if (isThere) return false;
+  assert.notEqual(process.env.CI, 'true', `${why}, and CI=true forbids leaving tests out`);
+  return `${why}: the tests that need it are left out`;
 }
 
-/** Why tests that install packages are skipped, or false; on CI, where `npm ci` has just succeeded, it is a failure. */
+/** Why tests that need programs are left out, or false. */
+export function missingPrograms(...programs: readonly string[]): string | false {
+  const missing = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0);
+  return leftOut(missing.length === 0, `${missing} is not installed`);
+}
+
+/** Why tests that install packages are left out, or false; on CI `npm ci` has just succeeded. */
 export function noRegistry(): string | false {
   const { status } = spawnSync('npm', ['ping'], { timeout: 20_000 });
-  if (status === 0) return false;
-  assert.notEqual(
-    process.env.CI,
-    'true',
-    'the package registry does not answer, and CI=true forbids leaving tests out',
-  );
-  return 'the package registry does not answer: the tests that install packages are left out';
+  return leftOut(status === 0, 'the package registry does not answer');
 }
