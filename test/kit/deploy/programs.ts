@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 
-/** Why tests that need something are left out, or false if it is there. On CI it has to be there: this fails instead. */
+/** Why tests that need something are left out, or false if it is there; on CI, where it has to be, it fails. */
 export function leftOut(isThere: boolean, why: string): string | false {
   if (isThere) return false;
   assert.notEqual(process.env.CI, 'true', `${why}, and CI=true forbids leaving tests out`);
