@@ -80,11 +80,18 @@ test('a server without a free connection refuses, and that is no defect', option
   });
   await using service = await testService({ DATABASE_URL: postgres.url });
   const { secret } = await service.issue(UNLIMITED);
-  await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pet-catalog'");
-  const clients = Array.from({ length: 16 }, () => new pg.Client({ connectionString: postgres.url }));
-  const held = await Promise.allSettled(clients.map((client) => client.connect()));
-  await untilEqual(async () => (await create(service, secret, 'x')).status, 503);
-  await Promise.all(clients.filter((_, index) => held[index]?.status === 'fulfilled').map((client) => client.end()));
+  const holder = new pg.Client({ connectionString: postgres.url });
+  await holder.connect();
+  const held = [holder];
+  // The service may have a connection again before the others have taken them all.
+  await untilEqual(async () => {
+    await holder.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pet-catalog'");
+    const clients = Array.from({ length: 16 }, () => new pg.Client({ connectionString: postgres.url }));
+    const taken = await Promise.allSettled(clients.map((client) => client.connect()));
+    held.push(...clients.filter((_, index) => taken[index]?.status === 'fulfilled'));
+    return (await create(service, secret, 'x')).status;
+  }, 503);
+  await Promise.all(held.map((client) => client.end()));
   await untilEqual(async () => (await create(service, secret, 'y')).status, 201);
   assertNoDefect(service);
 });
