@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Storage } from '../catalog/storage.ts';
-import type { Outage } from '../telemetry/events.ts';
+import type { Outages } from '../telemetry/events.ts';
 import { Health } from './health.ts';
 import type { Exchange } from './transport/exchange.ts';
 
@@ -46,9 +46,9 @@ test('a database that does not answer is asked again after a second', async (t) 
 });
 
 test('what fails, since when and why is told to operators alone', async (t) => {
-  const outage = { work: 'count', since: 1_767_268_800, cause: 'connect ECONNREFUSED' } as const;
+  const outage = { since: 1_767_268_800, cause: 'connect ECONNREFUSED' };
   const told = 'counts without Redis since 2026-01-01T12:00:00Z: connect ECONNREFUSED';
-  const { health, checks, passes } = probed(t, [outage]);
+  const { health, checks, passes } = probed(t, new Map([['count', outage]]));
   const [operators, anyone] = [health.operatorPages(), health.pages()].map((pages) => async () => {
     const answer = await new Map(pages).get('/readyz')?.({} as Exchange);
     return JSON.parse(`${answer?.body}`);
@@ -66,7 +66,7 @@ test('what fails, since when and why is told to operators alone', async (t) => {
 });
 
 /** A health whose checks end when the test says so, by a clock that the test moves, with a Redis that is lost. */
-function probed(t: TestContext, outages: readonly Outage[] = []) {
+function probed(t: TestContext, outages: Outages = new Map()) {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const checks: PromiseWithResolvers<typeof SOUND>[] = [];
@@ -77,8 +77,7 @@ function probed(t: TestContext, outages: readonly Outage[] = []) {
       return check.promise;
     },
   };
-  const byWork = new Map(outages.map((each) => [each.work, each]));
-  const health = new Health(storage as Storage, { state: 'degraded', lostMasters: ['10.0.0.2:6379'] }, byWork);
+  const health = new Health(storage as Storage, { state: 'degraded', lostMasters: ['10.0.0.2:6379'] }, outages);
   return {
     health,
     checks,

@@ -2,7 +2,7 @@ import { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { utc } from '../stdx/time.ts';
-import type { Outage } from '../telemetry/events.ts';
+import type { Outages } from '../telemetry/events.ts';
 import type { PageHandler } from './pages.ts';
 import type { Answer } from './transport/exchange.ts';
 
@@ -13,7 +13,7 @@ const CHECK_CACHED_MS = 1_000;
 export class Health {
   readonly #storage: Storage;
   readonly #redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined;
-  readonly #outages: ReadonlyMap<unknown, Outage>;
+  readonly #outages: Outages;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
   #stopping = false;
@@ -22,7 +22,7 @@ export class Health {
   constructor(
     storage: Storage,
     redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined,
-    outages: ReadonlyMap<unknown, Outage> = new Map(),
+    outages: Outages = new Map(),
   ) {
     this.#storage = storage;
     this.#redis = redis;
@@ -41,7 +41,7 @@ export class Health {
   /** The same for operators: `/readyz` also says what fails, since when and why, and which masters of a cluster. */
   operatorPages(): [string, PageHandler][] {
     const ready = async (): Promise<Answer> => {
-      const inWords = () => [...this.#outages.values()].map(outageInWords);
+      const inWords = () => wordsOf(this.#outages);
       const answer = await this.ready().catch((error: Error) => {
         throw new CatalogError('unavailable', [error.message, ...inWords()].join('; '));
       });
@@ -77,7 +77,9 @@ export class Health {
   }
 }
 
-function outageInWords({ work, since, cause }: Outage): string {
-  const fails = work === 'count' ? 'counts without Redis' : `cannot ${work} the database`;
-  return `${fails} since ${utc(since)}: ${cause}`;
+function wordsOf(outages: Outages): string[] {
+  return [...outages].map(([work, { since, cause }]) => {
+    const fails = work === 'count' ? 'counts without Redis' : `cannot ${work} the database`;
+    return `${fails} since ${utc(since)}: ${cause}`;
+  });
 }

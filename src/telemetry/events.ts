@@ -66,10 +66,15 @@ const CALLERS_MISTAKES: ReadonlySet<number> = new Set([501, 505]);
 /** The service events that wait for the storage at most; the oldest are dropped. */
 const WAITING_MAX = 50;
 
-/** A part that this instance cannot use, since when (Unix seconds), and why, as its line in the log says. */
-export interface Outage {
-  /** The work that fails; `count` is that of Redis. */
-  readonly work: 'read' | 'write' | 'count';
+/**
+ * The outages of this instance by the work that fails, on the database or, to count, in Redis: since when, in Unix
+ * seconds, and why, as their lines in the log say.
+ */
+export type Outages = ReadonlyMap<OutageOf, Outage>;
+
+type OutageOf = 'read' | 'write' | 'count';
+
+interface Outage {
   readonly since: number;
   readonly cause: string;
 }
@@ -78,10 +83,10 @@ export interface Outage {
 export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
   const waiting: ServiceEvent[] = [];
-  const outages = new Map<Outage['work'], Outage>();
+  const outages = new Map<OutageOf, Outage>();
   const telling = { ...sinks, outages, log: keepingEvents(sinks.log, waiting) };
   return {
-    outages: outages as ReadonlyMap<Outage['work'], Outage>,
+    outages: outages as Outages,
     /** The service events of this instance that are not stored yet, oldest first; what stores them takes them out. */
     waiting,
     ...requestEvents(sinks, failures),
@@ -95,7 +100,7 @@ export function createEvents(sinks: EventSinks) {
 type Line = Readonly<Record<string, unknown>>;
 /** The part of a logger that takes lines with a name. */
 type LineLog = Readonly<Record<'info' | 'warn' | 'error', (line: Line) => void>>;
-type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog; readonly outages: Map<Outage['work'], Outage> };
+type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog; readonly outages: Map<OutageOf, Outage> };
 
 /** The log, with its lines about the service as a whole kept until they are stored. */
 function keepingEvents(log: Logger, waiting: ServiceEvent[]): LineLog {
@@ -186,7 +191,7 @@ function limitEvents({ log, metrics, redis, outages }: LineSinks) {
     limiterDegraded(error: unknown, masters: readonly string[] = []) {
       metrics.limiterDegraded.set(1);
       setLost(metrics, masters);
-      outages.set('count', { work: 'count', since: nowUnix(), cause: causeOf(error) });
+      outages.set('count', { since: nowUnix(), cause: causeOf(error) });
       log.error({ event: 'limiter_degraded', redis, ...named(masters), err: error });
     },
     /** Redis counts again, or all masters of a cluster do but `masters`. */
@@ -224,7 +229,7 @@ function storageEvents({ log, metrics, outages }: LineSinks) {
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
       const cause = reason.reason ?? causeOf(error);
-      outages.set(work, { work, since: nowUnix(), cause });
+      outages.set(work, { since: nowUnix(), cause });
       log.error({ event: 'storage_failing', work, database, ...reason });
     },
     storageRecovered(work: 'read' | 'write') {

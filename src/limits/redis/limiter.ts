@@ -39,12 +39,12 @@ interface Refused {
 
 /**
  * Counts in Redis, for any number of instances: exact while Redis answers. What is said of it holds for each master of
- * a cluster and the keys in its slots. Fast path: a key known to be exhausted is
- * refused from memory. While Redis does not answer, each instance admits its share of every limit without waiting; a
- * request whose reply came too late is then counted twice. Counts are saved to storage within a second, so that Redis
- * may lose its data or come back with older data: on a new connection, and when another server answers on it, the first
- * request of each key merges what storage and this process remember into what Redis has. While storage fails, Redis is
- * believed, and the merge stays due.
+ * a cluster and the keys in its slots. Fast path: a key known to be exhausted is refused from memory. While Redis does
+ * not answer, each instance admits its share of every limit without waiting; a request whose reply came too late is
+ * then counted twice. Counts are saved to storage within a second, so that Redis may lose its data or come back with
+ * older data: on a new connection, and when another server answers on it, the first request of each key merges what
+ * storage and this process remember into what Redis has. While storage fails, Redis is believed, and the merge stays
+ * due.
  */
 export class RedisLimiter implements WindowLimiter {
   readonly #options: RedisLimiterOptions;
