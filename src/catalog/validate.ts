@@ -143,9 +143,9 @@ export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER):
   return `a whole number from ${inWords(minimum)}${upTo}`;
 }
 
-/** A number with commas between thousands. */
+/** A whole number with commas between thousands; not by `toLocaleString`, which takes 20 ms of a start. */
 export function inWords(count: number): string {
-  return count.toLocaleString('en-US');
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** Advice on what to send instead, by the one rule of a pattern that the text breaks. */

@@ -204,6 +204,12 @@ export function movedAside(file: string): string[] {
 
 function assertVersion(database: DatabaseSync): void {
   const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { version: string };
-  if (version.localeCompare(SQLITE_VERSION_MIN, 'en', { numeric: true }) >= 0) return;
+  if (versionNumber(version) >= versionNumber(SQLITE_VERSION_MIN)) return;
   throw new Error(`SQLite is ${version}; ${SQLITE_VERSION_MIN} or later is needed`);
+}
+
+/** A version as one number, as SQLite makes it for its `SQLITE_VERSION_NUMBER`. */
+function versionNumber(version: string): number {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  return major * 1_000_000 + minor * 1_000 + patch;
 }
