@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { after, before, suite, test } from 'node:test';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { manualClock } from '../kit/clock.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
 import { type Answer, call, type Sent } from '../kit/deploy/call.ts';
 import { startNginx, type TestNginx } from '../kit/deploy/nginx.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
@@ -120,6 +120,23 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     let text = '';
     for await (const chunk of socket.setEncoding('utf8')) text += chunk;
     assert.deepEqual(text.match(/(?<=x-request-id: ).*(?=\r)/gi), ['first', 'second', 'third']);
+  });
+
+  test('beyond 100 requests of one address at once the next is refused, and its connection closed', async () => {
+    const { secret } = await service.issue({ plan: 'business' });
+    const unfinished = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 9\r\n\r\n`;
+    const sockets = Array.from({ length: 100 }, () => connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca }));
+    for (const socket of sockets) socket.write(unfinished);
+    let refused: Answer | undefined;
+    await untilTrue(async () => {
+      refused = await proxied('/readyz');
+      return refused.status !== 200;
+    }, 'a refusal');
+    assertOwnError(refused as Answer, 503, 'unavailable');
+    // Kept open, pipelined requests would be refused in one turn of nginx, before all others.
+    assert.equal(refused?.headers.connection, 'close');
+    for (const socket of sockets) socket.destroy();
+    await untilTrue(async () => (await proxied('/readyz')).status === 200, 'an answer');
   });
 
   test('errors of nginx itself have the form of the service, without limit headers', async () => {
