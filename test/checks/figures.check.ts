@@ -36,11 +36,9 @@ test('figures stand with the run that measured them, and not in the README', () 
 test('bounds that pages name are those of the code', () => {
   const n = (value: number) => value.toLocaleString('en-US');
   const listener = (name: string) => constant('http/transport/listener.ts', name);
+  const head = (name: string) => constant('http/transport/request.ts', name);
   const connection = (name: string) => constant('http/transport/connection.ts', name);
-  const [url, body] = [
-    constant('http/transport/request.ts', 'URL_CHARACTERS_MAX'),
-    constant('http/transport/body.ts', 'BODY_BYTES_MAX'),
-  ];
+  const [url, body] = [head('URL_CHARACTERS_MAX'), constant('http/transport/body.ts', 'BODY_BYTES_MAX')];
   // A deadline is met at the next check.
   const within = (name: string) => Math.ceil((listener(name) + listener('checkIntervalMs')) / 1_000);
   const [items, byDefault] = ['PAGE_ITEMS_MAX', 'PAGE_ITEMS'].map((name) =>
@@ -68,7 +66,7 @@ test('bounds that pages name are those of the code', () => {
     [
       `${pages}limits.md`,
       `body: ${body / 1_024} KiB, in at most ${n(constant('http/transport/body.ts', 'CHUNKS_MAX'))} chunks (413); address: ${n(url)} characters (414)`,
-      `request line and headers: ${listener('HEAD_BYTES_MAX') / 1_024} KiB, ${constant('http/transport/request.ts', 'HEADERS_MAX')} headers (431)`,
+      `request line and headers: ${head('HEAD_BYTES_MAX') / 1_024} KiB, ${head('HEADERS_MAX')} headers (431)`,
       `time: ${within('headMs')} s for the headers, ${within('requestMs')} s for the whole request (408)`,
       `name\`: 1 to ${constant('catalog/resource.ts', 'maxLength')} characters`,
       `page: 1 to ${categories} categories; 1 to ${items} items of any other list, ${byDefault} if not given`,

@@ -5,12 +5,11 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, requestIds, type Serve } from './exchange.ts';
-import { HEADERS_MAX } from './request.ts';
+import { HEAD_BYTES_MAX, HEADERS_MAX, headTooLarge } from './request.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');
 
-const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 4_000;
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
@@ -103,7 +102,7 @@ function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Serve
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: () => false,
   });
-  // One more than allowed, so that it shows.
+  // One more than allowed, so that it shows where Node drops those beyond (24).
   server.maxHeadersCount = HEADERS_MAX + 1;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -169,12 +168,7 @@ function unreadable(error: ParserError): CatalogError {
   if (code === TIMED_OUT) {
     return new CatalogError('request_timeout', 'The request did not arrive in time; send it without pausing');
   }
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new CatalogError(
-      'headers_too_large',
-      `The request line and headers exceed ${HEAD_BYTES_MAX} bytes; send less`,
-    );
-  }
+  if (code === 'HPE_HEADER_OVERFLOW') return headTooLarge();
   // With that reason the version itself was valid, but for example a bare line feed followed.
   const isOtherVersion = code === 'HPE_INVALID_VERSION' && reason !== 'Expected CRLF after version';
   if (isOtherVersion || code === 'HPE_PAUSED_H2_UPGRADE') {
