@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from './kit/clock.ts';
+import { httpServer } from './kit/http-server.ts';
 import { apiClient, OPERATOR } from './kit/operator.ts';
 import { json, temporaryFolder, testService } from './kit/service.ts';
 
@@ -35,18 +34,14 @@ function start(program: string, args: readonly string[], env: Record<string, str
 }
 
 /** Forwards requests to the service until one that is carried out and never answered. */
-async function losesAnswer(
-  url: string,
-  number: number,
-): Promise<AsyncDisposable & { url: string; lost: Promise<void> }> {
+async function losesAnswer(url: string, number: number) {
   const lost = Promise.withResolvers<void>();
   let requests = 0;
-  const server = createServer(async (request, response) => {
+  const server = await httpServer(async (request, response) => {
     requests += 1;
     const isLost = requests === number;
     const body = Buffer.concat(await request.toArray());
-    const headers = request.headers as Record<string, string>;
-    const { authorization = '', 'idempotency-key': key = '' } = headers;
+    const { authorization = '', 'idempotency-key': key = '' } = request.headers as Record<string, string>;
     const answer = await fetch(`${url}${request.url?.slice('/v1'.length)}`, {
       method: request.method ?? '',
       headers: { authorization, 'idempotency-key': key, 'content-type': 'application/json' },
@@ -55,15 +50,7 @@ async function losesAnswer(
     if (isLost) return lost.resolve();
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    lost: lost.promise,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...server, url: `${server.origin}/v1`, lost: lost.promise };
 }
 
 test('an import that is killed goes on where it ended, and makes no category twice', async () => {

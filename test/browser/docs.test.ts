@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
 import { PHONE, tryOut, watchedPage } from '../kit/docs/looks.ts';
-import { json, type TestService, testService } from '../kit/service.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
-/** The documentation, and the API called by a script of another site, in a real browser. */
+/** The documentation, in a real browser. */
 
 const { needsBrowser, browser } = suiteBrowser();
 /** For tests that need neither settings nor an empty catalog of their own, so that it renders the pages once. */
@@ -241,73 +237,6 @@ test('on a phone the open menu is accessible, in the light and in the dark', nee
     assert.deepEqual(await faults(page, ...(colorScheme === 'dark' ? ABOUT_COLOURS : [])), [], colorScheme);
   }
 });
-
-test(
-  'a page of an allowed origin may call the API and read its limits; the preflight costs nothing',
-  needsBrowser,
-  async () => {
-    await using site = await otherSite();
-    await using service = await testService({ CORS_ORIGINS: site.origin });
-    const { secret } = await service.issue();
-    const page = await browser().newPage();
-    await page.goto(site.origin);
-    const create = await callFrom(page, `${service.url}/categories`, secret, { name: 'Dog' });
-    assert.deepEqual([create.status, create.headers['x-ratelimit-limit']], [201, '60']);
-    assert.equal(create.headers['x-ratelimit-remaining'], '59');
-    assert.equal(create.headers.location, '/v1/categories/1');
-    assert.ok(create.headers['x-request-id'] && create.headers['ratelimit-policy']);
-    const list = await callFrom(page, `${service.url}/categories`, secret);
-    assert.deepEqual([list.status, list.headers['x-ratelimit-remaining']], [200, '58']);
-    assert.ok(list.headers.etag);
-    const refused = await callFrom(page, `${service.url}/categories`, 'no key');
-    assert.deepEqual([refused.status, refused.headers['x-ratelimit-limit']], [401, '0']);
-    const state = await json<{ day: { remaining: number } }>(service.call(secret, '/rate_limit'));
-    assert.equal(state.day.remaining, 998);
-  },
-);
-
-test(
-  'a page of any other origin is refused by the browser, and so is every one without CORS_ORIGINS',
-  needsBrowser,
-  async () => {
-    await using site = await otherSite();
-    for (const settings of [{}, { CORS_ORIGINS: 'https://shop.example' }]) {
-      await using service = await testService(settings);
-      const { secret } = await service.issue();
-      const page = await browser().newPage();
-      await page.goto(site.origin);
-      await assert.rejects(callFrom(page, `${service.url}/categories`, secret), /Failed to fetch/);
-      await assert.rejects(callFrom(page, `${service.url}/categories`, secret, { name: 'Dog' }), /Failed to fetch/);
-      assert.deepEqual(await json(service.call(secret, '/categories')), []);
-    }
-  },
-);
-
-/** A call made by a script of the page that is open. */
-function callFrom(page: Page, url: string, secret: string, body?: object) {
-  return page.evaluate(
-    async ([address, key, text]) => {
-      const headers = { authorization: `Bearer ${key}`, ...(text && { 'content-type': 'application/json' }) };
-      const response = await fetch(address, { headers, ...(text && { method: 'POST', body: text }) });
-      return { status: response.status, headers: Object.fromEntries(response.headers) as Record<string, string> };
-    },
-    [url, secret, body ? JSON.stringify(body) : ''] as const,
-  );
-}
-
-/** A site of its own that holds one empty page. */
-async function otherSite(): Promise<AsyncDisposable & { readonly origin: string }> {
-  const server = createServer((_request, response) => response.end('<!doctype html><title>A shop</title>'));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 function origin(service: TestService): string {
   return new URL(service.url).origin;

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type * as Client from '../../client/src/pet-catalog.ts';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { buildClient } from '../kit/client/package.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { httpServer } from '../kit/http-server.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
 
 /** The client as it is published, in a page of another origin. */
 
@@ -41,7 +39,8 @@ test(
           onResponse: (event) => events.push(event),
           onDeprecation: (event) => ended.push(event),
         });
-        for (const name of ['Dog', 'Cat', 'Fish']) await catalog.categories.create({ name });
+        const dog = await catalog.categories.create({ name: 'Dog' }).withResponse();
+        for (const name of ['Cat', 'Fish']) await catalog.categories.create({ name });
         const list = await catalog.categories.list();
         const again = await catalog.categories.list();
         const pages: string[][] = [];
@@ -63,6 +62,7 @@ test(
           ...{ names: list.map(({ name }) => name), same: again.length, pages, quantity: stock.quantity, aborted },
           missing: missing instanceof ApiError && [missing.code, missing.operation],
           limits: [limits?.limit, limits?.remaining, minute.limit],
+          location: dog.headers.get('location'),
           requestId: typeof requestId,
           statuses: events.slice(3, 5).map(({ status }) => status),
           ended: ended.map(({ operation, sunset }) => [operation, sunset?.toISOString()]),
@@ -79,6 +79,7 @@ test(
       aborted: 'left',
       missing: ['not_found', 'getCategory'],
       limits: [60, 59, 60],
+      location: '/v1/categories/1',
       requestId: 'string',
       statuses: [200, 304],
       ended: [['getPet', '2030-12-05T00:00:00.000Z']],
@@ -89,39 +90,42 @@ test(
   },
 );
 
-test('a page of any other origin gets a ConnectionError', needsBrowser, async () => {
-  await using site = await shop();
-  await using service = await testService({ CORS_ORIGINS: 'https://shop.example' });
-  const { secret } = await service.issue();
-  const page = await browser().newPage();
-  await page.goto(site.origin);
-  const error = await page.evaluate(
-    async ([baseUrl, apiKey, origin]) => {
-      const { ConnectionError, PetCatalog }: typeof Client = await import(`${origin}/pet-catalog.js`);
-      const catalog = new PetCatalog({ baseUrl, apiKey, maxRetries: 0 });
-      const thrown: unknown = await catalog.categories.list().catch((reason: unknown) => reason);
-      return thrown instanceof ConnectionError ? thrown.message : `${thrown}`;
-    },
-    [service.url, secret, site.origin] as const,
-  );
-  assert.equal(error, 'listCategories: Failed to fetch');
-  await page.close();
-});
+test(
+  'a page of any other origin gets a ConnectionError, and so does every one without CORS_ORIGINS',
+  needsBrowser,
+  async () => {
+    await using site = await shop();
+    for (const settings of [{}, { CORS_ORIGINS: 'https://shop.example' }]) {
+      await using service = await testService(settings);
+      const { secret } = await service.issue();
+      const page = await browser().newPage();
+      await page.goto(site.origin);
+      const errors = await page.evaluate(
+        async ([baseUrl, apiKey, origin]) => {
+          const { ConnectionError, PetCatalog }: typeof Client = await import(`${origin}/pet-catalog.js`);
+          const catalog = new PetCatalog({ baseUrl, apiKey, maxRetries: 0 });
+          const calls = await Promise.allSettled([
+            catalog.categories.list(),
+            catalog.categories.create({ name: 'Dog' }),
+          ]);
+          return calls.map((call) =>
+            call.status === 'rejected' && call.reason instanceof ConnectionError ? call.reason.message : call.status,
+          );
+        },
+        [service.url, secret, site.origin] as const,
+      );
+      assert.deepEqual(errors, ['listCategories: Failed to fetch', 'createCategory: Failed to fetch']);
+      assert.deepEqual(await json(service.call(secret, '/categories')), []);
+      await page.close();
+    }
+  },
+);
 
 /** A site that holds an empty page and the built client. */
-async function shop(): Promise<AsyncDisposable & { readonly origin: string }> {
-  const server = createServer((request, response) => {
+function shop() {
+  return httpServer((request, response) => {
     if (request.url !== '/pet-catalog.js') return response.end('<!doctype html><title>A shop</title>');
     response.setHeader('content-type', 'text/javascript');
     return response.end(readFileSync(join(folder.path, 'pet-catalog.js')));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }

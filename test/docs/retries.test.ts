@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { codeIn } from '../kit/client/project.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { httpServer } from '../kit/http-server.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /**
@@ -36,7 +35,7 @@ type Calling = (urls: readonly string[]) => Promise<readonly Omit<Outcome, 'sent
 /** Answers at `/v1/NUMBER` with the answers of that case, one after the other; the last one stays. */
 async function faultyServer(cases: readonly (readonly Answer[])[]) {
   const sent = cases.map(() => 0);
-  const server = createServer(({ url = '' }, response) => {
+  const server = await httpServer(({ url = '' }, response) => {
     const index = Number(/(\d+)$/.exec(url)?.[1]);
     const answers = cases[index] ?? [];
     const answer = answers[Math.min(sent[index] ?? 0, answers.length - 1)] ?? 'lost';
@@ -44,17 +43,7 @@ async function faultyServer(cases: readonly (readonly Answer[])[]) {
     // Go repeats by itself what is lost on a connection that it used before.
     send(answer, response.setHeader('connection', 'close'));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    sent,
-    urls: cases.map((_, index) => `http://127.0.0.1:${port}/v1/${index}`),
-    [Symbol.dispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { ...server, sent, urls: cases.map((_, index) => `${server.origin}/v1/${index}`) };
 }
 
 function send(answer: Answer, response: ServerResponse): void {
@@ -75,7 +64,7 @@ function dateIn(seconds: number, form: DateForm): string {
 }
 
 async function outcomesOf(calling: Calling, cases: readonly (readonly Answer[])[]): Promise<Outcome[]> {
-  using server = await faultyServer(cases);
+  await using server = await faultyServer(cases);
   const ends = await calling(server.urls);
   return ends.map((end, index) => ({ ...end, sent: server.sent[index] ?? 0 }));
 }
@@ -263,7 +252,7 @@ for (const { name, calling, skip } of LANGUAGES) {
 test('the sample with curl retries what the table says', { skip: missingPrograms('curl') }, async () => {
   const [sample = ''] = codeIn(text, 'When to retry', 'sh');
   const calling = async (...answers: readonly Answer[]) => {
-    using server = await faultyServer([answers]);
+    await using server = await faultyServer([answers]);
     const { stdout } = await run('sh', [
       '-c',
       sample.replaceAll('http://127.0.0.1:8080/v1/categories', server.urls[0] ?? ''),
