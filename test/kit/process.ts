@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
+import { LOCK_BYTES } from '../../src/storage/sqlite/claim.ts';
 import { untilTrue } from './clock.ts';
+import type { TestService } from './service.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 /** Ends a test that hangs, and times nothing. */
@@ -40,10 +45,10 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a command to its end in this process, which takes a tenth of the time of a process of its own. `serve`, which
- * takes its process over, gets one; `runProcess` is for tests of the process itself.
+ * takes its process over, gets one unless it is given an invocation; `runProcess` is for tests of the process itself.
  */
 export function run(args: readonly string[], options: RunHereOptions): Promise<Finished> {
-  if (args[0] === 'serve') return runProcess(args, options);
+  if (args[0] === 'serve' && !options.invocation) return runProcess(args, options);
   // One at a time: a process has one working folder, and two commands would wait for each other's lock on a database.
   const finished = lastCommand.then(() => runHere(args, options));
   lastCommand = finished.catch(() => {});
@@ -80,6 +85,28 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
     process.chdir(before);
   }
 }
+
+/** The words of a command line; quotes hold what has spaces. */
+export function wordsOf(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
+}
+
+/** Runs command lines on the database of a service, at its time. */
+export function commandsOn({ config: { database }, clock }: TestService): (line: string) => Promise<Finished> {
+  const isFile = database.engine === 'sqlite';
+  const cwd = isFile ? dirname(database.file) : tmpdir();
+  const env = { DATABASE_URL: isFile ? `sqlite:${database.file}` : database.url };
+  return (line) => run(wordsOf(line), { cwd, env, invocation: { time: clock } });
+}
+
+/** Has commands find a service, as `serve` notes it behind the lock that it holds. */
+export function noteForCommands({ config: { database }, operatorUrl }: TestService): void {
+  assert.ok(database.engine === 'sqlite');
+  writeFileSync(`${database.file}.lock`, `${'\0'.repeat(LOCK_BYTES)}${operatorUrl}\nx\n`);
+}
+
+/** The options of a test of what stands in the lock of an embedded database. */
+export const ABOUT_THE_LOCK = { skip: process.env.TEST_ON?.includes('postgres') ? 'about the lock of SQLite' : false };
 
 /** Runs the command line to its end, as a process of its own. */
 export async function runProcess(args: readonly string[], options: RunOptions): Promise<Finished> {

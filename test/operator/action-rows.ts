@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import type { AuditAction } from '../../src/catalog/audit.ts';
 import { issueToken, ROLES, type Role } from '../../src/catalog/operator/access.ts';
 import { storeBan } from '../kit/bans.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
 import { type ApiClient, apiClient, OPERATOR } from '../kit/operator.ts';
-import { run } from '../kit/process.ts';
-import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
+import { commandsOn } from '../kit/process.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 /** The actions of operators, each with its input and answers at every door. A new action is a row. */
 
@@ -17,7 +16,7 @@ interface Doors {
   /** The form is sent to this path; `ID` stands for the target. */
   readonly console?: { readonly path: string; readonly form?: Fields; readonly wrong?: readonly [Fields, Say][] };
   readonly api?: { readonly route: string; readonly body?: object; readonly wrong?: readonly [object, Say][] };
-  readonly command?: { readonly args: readonly string[]; readonly wrong?: readonly [readonly string[], Say][] };
+  readonly command?: { readonly args: string; readonly wrong?: readonly [string, Say][] };
 }
 
 export interface Row extends Doors {
@@ -43,26 +42,17 @@ export interface Place extends AsyncDisposable {
   readonly service: TestService;
   readonly sessions: Readonly<Record<Role, SignedIn>>;
   readonly clients: Readonly<Record<Role, ApiClient>>;
-  command(args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  readonly command: ReturnType<typeof commandsOn>;
 }
 
 export async function openPlace(): Promise<Place> {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(temporaryFolder());
-  const DATABASE_URL = `sqlite:${join(folder.path, 'catalog.db')}`;
-  const service = stack.use(await testService({ DATABASE_URL }));
+  const service = await testService();
   const byRole = async <T>(make: (role: Role) => Promise<T>) =>
     Object.fromEntries(await Promise.all(ROLES.map(async (role) => [role, await make(role)]))) as Record<Role, T>;
   const sessions = await byRole((role) => signIn(service, role));
   const clients = await byRole((role) => apiClient(service, role));
-  const opened = stack.move();
-  return {
-    service,
-    sessions,
-    clients,
-    command: (args) => run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: service.clock } }),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
+  const close = () => service[Symbol.asyncDispose]();
+  return { service, sessions, clients, command: commandsOn(service), [Symbol.asyncDispose]: close };
 }
 
 export const aKey = async ({ service }: Place) => (await service.issue({ name: 'shop' })).key.id;
@@ -160,37 +150,16 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: [
-        'keys',
-        'create',
-        '--name',
-        'shop',
-        '--plan',
-        'enterprise',
-        '--per-minute',
-        '7',
-        '--per-day',
-        '70',
-        '--scopes',
-        'pets:read',
-        '--owner',
-        'cus_1',
-      ],
+      args: 'keys create --name shop --plan enterprise --per-minute 7 --per-day 70 --scopes pets:read --owner cus_1',
       wrong: [
-        [['keys', 'create', '--plan', 'pro'], /--name <name> is missing/],
-        [['keys', 'create', '--name', ' '], /The name of a key/],
-        [['keys', 'create', '--name', 'x', '--plan', 'golden'], /plan is "golden"; send one of/],
-        [['keys', 'create', '--name', 'x', '--plan', 'enterprise'], /The enterprise plan needs limits/],
-        [
-          ['keys', 'create', '--name', 'x', '--plan', 'enterprise', '--per-minute', '7'],
-          /--per-minute and --per-day go together/,
-        ],
-        [
-          ['keys', 'create', '--name', 'x', '--per-minute', '7.5', '--per-day', '8'],
-          /--per-minute is "7.5"; write a whole number/,
-        ],
-        [['keys', 'create', '--name', 'x', '--scopes', 'all'], /--scopes.0 is "all"/],
-        [['keys', 'create', '--name', 'x', '--expires', 'soon'], /--expires is "soon"; write a duration/],
+        ['keys create --plan pro', /--name <name> is missing/],
+        ["keys create --name ' '", /The name of a key/],
+        ['keys create --name x --plan golden', /plan is "golden"; send one of/],
+        ['keys create --name x --plan enterprise', /The enterprise plan needs limits/],
+        ['keys create --name x --plan enterprise --per-minute 7', /--per-minute and --per-day go together/],
+        ['keys create --name x --per-minute 7.5 --per-day 8', /--per-minute is "7.5"; write a whole number/],
+        ['keys create --name x --scopes all', /--scopes.0 is "all"/],
+        ['keys create --name x --expires soon', /--expires is "soon"; write a duration/],
       ],
     },
   },
@@ -231,11 +200,11 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: ['keys', 'update', 'ID', '--plan', 'pro'],
+      args: 'keys update ID --plan pro',
       wrong: [
-        [['keys', 'set-plan', 'ID', 'golden'], /plan is "golden"; send one of/],
-        [['keys', 'set-plan', 'ID', 'enterprise'], /The enterprise plan needs limits/],
-        [['keys', 'set-plan', 'ID', 'pro', '--per-minute', '7', '--per-day', '70'], /The pro plan has fixed limits/],
+        ['keys set-plan ID golden', /plan is "golden"; send one of/],
+        ['keys set-plan ID enterprise', /The enterprise plan needs limits/],
+        ['keys set-plan ID pro --per-minute 7 --per-day 70', /The pro plan has fixed limits/],
       ],
     },
   },
@@ -260,10 +229,10 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: ['keys', 'rotate', 'ID', '--grace', '1h'],
+      args: 'keys rotate ID --grace 1h',
       wrong: [
-        [['keys', 'rotate', 'ID', '--grace', '31d'], /The grace is 2678400 s; at most 30d/],
-        [['keys', 'rotate', 'ID', '--grace', 'soon'], /grace is "soon"; send a duration/],
+        ['keys rotate ID --grace 31d', /The grace is 2678400 s; at most 30d/],
+        ['keys rotate ID --grace soon', /grace is "soon"; send a duration/],
       ],
     },
   },
@@ -276,7 +245,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/end-graces' },
     api: { route: 'DELETE /keys/ID/graces' },
-    command: { args: ['keys', 'end-graces', 'ID'] },
+    command: { args: 'keys end-graces ID' },
   },
   {
     action: 'key.revoke',
@@ -287,7 +256,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/revoke' },
     api: { route: 'POST /keys/ID/revoke', wrong: [[{ why: 'x' }, /"why" is no member of the body/]] },
-    command: { args: ['keys', 'revoke', 'ID'] },
+    command: { args: 'keys revoke ID' },
   },
   {
     action: 'key.pause',
@@ -298,7 +267,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/pause' },
     api: { route: 'POST /keys/ID/pause' },
-    command: { args: ['keys', 'pause', 'ID'] },
+    command: { args: 'keys pause ID' },
   },
   {
     action: 'key.resume',
@@ -309,7 +278,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/resume' },
     api: { route: 'POST /keys/ID/resume' },
-    command: { args: ['keys', 'resume', 'ID'] },
+    command: { args: 'keys resume ID' },
   },
   {
     action: 'ban.lift',
@@ -319,7 +288,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_KEY,
     console: { path: '/keys/ID/unban' },
     api: { route: 'DELETE /keys/ID/ban' },
-    command: { args: ['keys', 'unban', 'ID'] },
+    command: { args: 'keys unban ID' },
   },
   {
     action: 'category.rename',
@@ -338,8 +307,8 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: ['categories', 'rename', 'ID', ' Cat '],
-      wrong: [[['categories', 'rename', 'ID', ' '], /name is " "/]],
+      args: "categories rename ID ' Cat '",
+      wrong: [["categories rename ID ' '", /name is " "/]],
     },
   },
   {
@@ -350,7 +319,7 @@ export const ROWS: readonly Row[] = [
     missing: NO_CATEGORY,
     console: { path: '/categories/ID/delete' },
     api: { route: 'DELETE /categories/ID' },
-    command: { args: ['categories', 'delete', 'ID'] },
+    command: { args: 'categories delete ID' },
   },
   {
     action: 'operator.create',
@@ -376,12 +345,12 @@ export const ROWS: readonly Row[] = [
       ],
     },
     command: {
-      args: ['operators', 'create', '--name', 'billing', '--role', 'keys'],
+      args: 'operators create --name billing --role keys',
       wrong: [
-        [['operators', 'create', '--name', 'x'], /--role <role> is missing/],
-        [['operators', 'create', '--name', ' ', '--role', 'keys'], /The name of a token/],
-        [['operators', 'create', '--name', 'x', '--role', 'root'], /--role is "root"; send one of/],
-        [['operators', 'create', '--name', 'x', '--role', 'keys', '--expires', '0'], /The expiry of a token/],
+        ['operators create --name x', /--role <role> is missing/],
+        ["operators create --name ' ' --role keys", /The name of a token/],
+        ['operators create --name x --role root', /--role is "root"; send one of/],
+        ['operators create --name x --role keys --expires 0', /The expiry of a token/],
       ],
     },
   },
@@ -393,7 +362,7 @@ export const ROWS: readonly Row[] = [
     missing: { id: 'op_none', says: /There is no token op_none/ },
     console: { path: '/tokens/ID/revoke' },
     api: { route: 'DELETE /tokens/ID' },
-    command: { args: ['operators', 'revoke', 'ID'] },
+    command: { args: 'operators revoke ID' },
   },
   {
     action: 'console.revoke',
@@ -402,6 +371,6 @@ export const ROWS: readonly Row[] = [
     audited: { before: { actor: 'operator' } },
     console: { path: '/sessions/ID/end' },
     api: { route: 'DELETE /sessions/ID' },
-    command: { args: ['sessions', 'end', 'ID'] },
+    command: { args: 'sessions end ID' },
   },
 ];

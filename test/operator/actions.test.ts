@@ -170,15 +170,15 @@ function triesOf(
 ): { right: Try; stranger: Try; wrong: readonly (readonly [Try, Say])[] } {
   const put = (text: string, id: string) => text.replace('ID', id);
   if (door === 'command') {
-    const { args = [], wrong = [] } = row.command ?? {};
+    const { args = '', wrong = [] } = row.command ?? {};
     const attempt =
-      (words: readonly string[]): Try =>
+      (line: string): Try =>
       async (place, id) => {
-        const { code, stdout, stderr } = await place.command(words.map((word) => put(word, id)));
+        const { code, stdout, stderr } = await place.command(put(line, id));
         return { outcome: BY_EXIT[code ?? 9] ?? `other ${code}`, text: code === 0 ? stdout + stderr : stderr };
       };
     const never: Try = () => assert.fail('the system lets no stranger in');
-    return { right: attempt(args), stranger: never, wrong: wrong.map(([words, says]) => [attempt(words), says]) };
+    return { right: attempt(args), stranger: never, wrong: wrong.map(([line, says]) => [attempt(line), says]) };
   }
   if (door === 'api') {
     const { route = '', body, wrong = [] } = row.api ?? {};

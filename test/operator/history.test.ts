@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
-import { run } from '../kit/process.ts';
-import { json, temporaryFolder, testService } from '../kit/service.ts';
+import { commandsOn } from '../kit/process.ts';
+import { json, testService } from '../kit/service.ts';
 
 /** “You lost my order”: who made, changed and removed what, at every door. */
 
@@ -97,10 +96,8 @@ test('a pet has what each request changed, and a category what operators did', a
 });
 
 async function openPlace() {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(temporaryFolder());
-  const DATABASE_URL = `sqlite:${join(folder.path, 'catalog.db')}`;
-  const service = stack.use(await testService({ DATABASE_URL }));
+  const service = await testService();
+  const command = commandsOn(service);
   const { key, secret } = await service.issue({ name: 'Web shop', owner: 'cus_42', plan: 'business' });
   const call = (method: string, path: string, body?: object, headers = {}) =>
     service.call(secret, path, {
@@ -114,23 +111,10 @@ async function openPlace() {
   const viewer = await apiClient(service, 'viewer');
   const console = await signIn(service, 'viewer');
   const shown = async (group: string, text: string): Promise<unknown> => {
-    const { code, stdout, stderr } = await run([group, 'show', text, '--json'], {
-      cwd: folder.path,
-      env: { DATABASE_URL },
-      invocation: { time: service.clock },
-    });
+    const { code, stdout, stderr } = await command(`${group} show '${text}' --json`);
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout);
   };
-  const opened = stack.move();
-  return {
-    service,
-    call,
-    petId,
-    keyId: key.id,
-    viewer,
-    console,
-    shown,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
+  const close = () => service[Symbol.asyncDispose]();
+  return { service, call, petId, keyId: key.id, viewer, console, shown, [Symbol.asyncDispose]: close };
 }

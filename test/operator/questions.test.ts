@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LOCK_BYTES } from '../../src/storage/sqlite/claim.ts';
 import { manualClock } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
-import { run } from '../kit/process.ts';
-import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
+import { ABOUT_THE_LOCK, commandsOn, noteForCommands, wordsOf } from '../kit/process.ts';
+import { type TestService, testService } from '../kit/service.ts';
 import { addUsage, LIST } from '../kit/usage.ts';
 
 /** The questions of the runbook: each command that it names is run, and gives the answer. */
@@ -84,13 +82,11 @@ async function category({ storage }: TestService): Promise<{ categoryId: number 
   return { categoryId: resource.id };
 }
 
-test('each command of the questions in the runbook gives the answer', async () => {
-  using folder = temporaryFolder();
-  const DATABASE_URL = `sqlite:${join(folder.path, 'x.db')}`;
-  await using service = await testService({ DATABASE_URL }, manualClock(NOW));
+test('each command of the questions in the runbook gives the answer', ABOUT_THE_LOCK, async () => {
+  await using service = await testService({}, manualClock(NOW));
+  const run = commandsOn(service);
   const { shop, partner } = await fill(service);
-  // As `serve` notes it behind the lock that it holds.
-  writeFileSync(join(folder.path, 'x.db.lock'), `${'\0'.repeat(LOCK_BYTES)}${service.operatorUrl}\nx\n`);
+  noteForCommands(service);
 
   const names = {
     'REQUEST-ID': 'wrong-1',
@@ -133,10 +129,8 @@ test('each command of the questions in the runbook gives the answer', async () =
     const answers = ANSWERS[question] ?? [];
     assert.equal(commands.length, answers.length, question);
     for (const [index, command] of commands.entries()) {
-      const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
-      const args = words.map((word) => names[word as keyof typeof names] ?? word);
-      const env = { DATABASE_URL };
-      const { stdout, stderr, code } = await run(args, { cwd: folder.path, env, invocation: { time: service.clock } });
+      const words = wordsOf(command).map((word) => `'${names[word as keyof typeof names] ?? word}'`);
+      const { stdout, stderr, code } = await run(words.join(' '));
       assert.equal(code, 0, `${command}: ${stderr}`);
       const told = command.includes('--actor') ? stderr : stdout;
       assert.match(told, answers[index] as RegExp, `${command}: ${told}${stderr}`);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { issueToken } from '../../src/catalog/operator/access.ts';
+import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
 import { loginLink, send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { run } from '../kit/process.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { commandsOn } from '../kit/process.ts';
+import { testService } from '../kit/service.ts';
 
 /** Who operators are: their names, their sessions, and how one of them is out. */
 
@@ -34,13 +33,10 @@ test('two instances on one host keep a session each', async () => {
 });
 
 test('an employee is out in one action: every session and every token of that name ends', async () => {
-  using folder = temporaryFolder();
-  const DATABASE_URL = `sqlite:${join(folder.path, 'x.db')}`;
-  await using service = await testService({ DATABASE_URL });
+  await using service = await testService();
   const { storage, clock } = service;
-  const command = (...args: string[]) =>
-    run(args, { cwd: folder.path, env: { DATABASE_URL }, invocation: { time: clock } });
-  const { stdout } = await command('console', 'login', '--as', 'dana', '--url', service.operatorUrl);
+  const command = commandsOn(service);
+  const { stdout } = await command(`console login --as dana --url ${service.operatorUrl}`);
   const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
   const [claim] = await storage.audit.list({ since: 0, limit: 1 });
   assert.deepEqual([claim?.action, claim?.operator.actor, claim?.target], ['console.offer', 'dana', 'dana']);
@@ -48,16 +44,18 @@ test('an employee is out in one action: every session and every token of that na
   const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   const other = await signIn(service);
-  for (const name of ['dana', 'dana', 'billing'])
-    await issueToken({ storage, now: clock.now().unix, by: OPERATOR }, { name, role: 'keys' });
+  const context = { storage, now: clock.now().unix, by: OPERATOR };
+  for (const name of ['dana', 'dana', 'billing']) await issueToken(context, { name, role: 'keys' });
+  const { token: gone } = await issueToken(context, { name: 'dana', role: 'keys' });
+  await revokeToken(context, gone.id);
   const status = async () => (await send(service, '/keys', { headers: { cookie } })).status;
   assert.equal(await status(), 200);
-  const ended = await command('sessions', 'end', '--actor', 'dana', '--as', 'erin');
+  const ended = await command('sessions end --actor dana --as erin');
   assert.deepEqual([ended.code, ended.stderr.startsWith('1 of dana: session_')], [0, true], ended.stderr);
   assert.deepEqual([await status(), (await other.get('/keys')).status], [303, 200]);
-  const unclear = await command('operators', 'revoke', 'op_1', '--actor', 'dana');
+  const unclear = await command('operators revoke op_1 --actor dana');
   assert.deepEqual([unclear.code, unclear.stderr], [2, 'pet-catalog: Name either an id or --actor, not both\n']);
-  const revoked = await command('operators', 'revoke', '--actor', 'dana', '--as', 'erin');
+  const revoked = await command('operators revoke --actor dana --as erin');
   assert.match(revoked.stderr, /^2 of dana: op_/);
   const active = (await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null);
   assert.deepEqual(
@@ -71,5 +69,7 @@ test('an employee is out in one action: every session and every token of that na
     ['operator.revoke', 'operator.revoke', 'console.revoke'],
   );
   assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
-  assert.equal((await command('sessions', 'end')).code, 2);
+  assert.equal((await command('sessions end')).code, 2);
+  await command('keys create --name shop --as erin');
+  assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
 });
