@@ -121,6 +121,7 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
   CATEGORIES_BYTES_MAX: ['a whole number from 1024 to 1073741824', '1023', '1073741825'],
   BAN_AFTER_REFUSALS: ['a whole number from 0 to 1000000000', '1000000001', '-1'],
   INSTANCES: ['a whole number from 1 to 1000', '0', '1001'],
+  CONNECTIONS_MAX: ['a whole number from 1 to 1000000', '0', '1000001'],
   BACKUP_EVERY: ['a duration such as 10m, 6h or 24h', '0', '367d', '400d', '5'],
   BACKUP_KEEP: ['a whole number from 1 to 10000', '0', '10001'],
   CORS_ORIGINS: [
@@ -245,4 +246,10 @@ test('a former setting is told once, and a name in `.env` that is two letters of
     ],
   );
   readConfig({ flags: {}, env, file: {} }, { forService: true });
+  const withTls = { flags: {}, env: { TLS_CERT_FILE: 'x' }, file: {} };
+  assert.throws(
+    () => readConfig(withTls, { forService: true }),
+    /^Error: TLS_CERT_FILE: the service no longer ends TLS;/,
+  );
+  readConfig(withTls);
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { type SignedIn, send, signIn } from '../kit/console/visitor.ts';
+import { OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
+import { addUsage, usageAt } from '../kit/usage.ts';
 
 /** What operators do in the console, without scripts, and what the service then does. */
 
@@ -65,12 +67,37 @@ test('the form of a key has what it has, and limits only where they are its own'
   const { key } = await service.issue({ name: 'shop', owner: 'cus 1' });
   const fields = { name: 'shop', owner: 'cus 1', plan: 'free', scopes: [...key.scopes], expiresAt: '' };
   const saved = async (change: object) => {
-    await operator.post(`/keys/${key.id}/edit`, { ...fields, ...change });
+    const answer = await operator.post(`/keys/${key.id}/edit`, { ...fields, ...change });
     const found = await service.storage.keys.find(key.id);
-    return [found?.plan, found?.name, found?.owner];
+    return [answer.headers.get('location')?.split('=')[1], found?.plan, found?.name, found?.owner];
   };
-  assert.deepEqual(await saved({ plan: 'pro' }), ['pro', 'shop', 'cus 1']);
-  assert.deepEqual(await saved({ name: 'other', owner: '' }), ['free', 'other', null]);
+  assert.deepEqual(await saved({}), ['unchanged', 'free', 'shop', 'cus 1']);
+  assert.deepEqual(await saved({ plan: 'pro' }), ['key.update', 'pro', 'shop', 'cus 1']);
+  assert.deepEqual(await saved({ name: 'other', owner: '' }), ['key.update', 'free', 'other', null]);
+});
+
+test('a key offers what its state allows, and each page says what the change would do', async () => {
+  await using service = await testService();
+  const { storage, clock } = service;
+  const now = clock.now().unix;
+  const { key } = await service.issue({ name: 'shop', expiresAt: now + 600 });
+  const operator = await signIn(service);
+  const path = `/keys/${key.id}`;
+  const offered = async () =>
+    [...(await operator.page(path)).matchAll(/<a class="button[^"]*" href="[^"]*">(\w+)</g)].map(([, label]) => label);
+  assert.deepEqual(await offered(), ['Change', 'Rotate', 'Pause', 'Revoke']);
+  assert.match(await operator.page(`${path}/revoke`), /It made no requests in the last 24 hours/);
+  await addUsage(storage, now - 82_800, [usageAt(key.id, now - 82_800)]);
+  assert.match(await operator.page(`${path}/revoke`), /It made <strong>1 request<\/strong> in the last 24 hours/);
+  const rotated = await (await operator.post(`${path}/rotate`, { grace: '24h' })).text();
+  assert.match(rotated, /The old key works until <time datetime="2026-01-01T12:10:00Z"/, 'the key expires then');
+  await operator.post(`${path}/pause`);
+  assert.equal((await offered())[2], 'Resume');
+  clock.advance(601);
+  const fields = { name: 'old', plan: 'free', scopes: [...key.scopes], expiresAt: '2026-01-01 12:10' };
+  assert.equal((await operator.post(`${path}/edit`, fields)).status, 303, 'its expiry was no mistake when it was set');
+  await storage.keys.revoke(key.id, now, OPERATOR);
+  assert.deepEqual(await offered(), []);
 });
 
 test('a file is imported whole, and exported unchanged', async () => {
@@ -112,6 +139,9 @@ test('a file with errors imports nothing and reports each with its line', async 
     text,
     /<td class="number">2<\/td>[\s\S]*name is empty[\s\S]*<td class="number">3<\/td>[\s\S]*name is missing/,
   );
+
+  const many = await (await upload(service, operator, 'many.ndjson', '{}\n'.repeat(101))).text();
+  assert.match(many, />1<\/td><td>.*>100<\/td><td>(?!.*>101<\/td>).*And 1 more\./s);
 
   for (const [name, content, message] of [
     ['some.txt', '[]', /does not show the format/],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { secretRecord } from '../../src/catalog/api-key.ts';
+import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -39,6 +40,16 @@ test('keys are filtered, sorted and paged; a page counts all, and the next one k
   for (const query of [`q=${ending.key.prefix}`, 'owner=cus_7', 'plan=pro', 'expiresBefore=36h'])
     assert.deepEqual(await shown(`/keys?${query}`), ['ending'], query);
   assert.equal((await shown('/keys?sort=oldest'))[0], 'key 0');
+  // The order that the heading of a column has, and the one that it leads to.
+  for (const [sort, column, order, next] of [
+    ['newest', 'Created', 'descending', 'oldest'],
+    ['oldest', 'Created', 'ascending', 'newest'],
+    ['last-used', 'Last used', 'descending', 'unused'],
+    ['name', 'Name', 'ascending', 'name'],
+  ] as const) {
+    const heading = `<th scope="col" aria-sort="${order}"><a href="/console/keys?sort=${next}">${column}</a></th>`;
+    assert.ok((await operator.page(`/keys?sort=${sort}`)).includes(heading), sort);
+  }
   assert.match(await operator.page('/keys?q=nothing'), /No key found/);
   assert.ok((await operator.page(`/keys?q=${'x'.repeat(129)}`)).includes(`value="${'x'.repeat(128)}"`));
   const owner = '🐈'.repeat(255);
@@ -51,7 +62,9 @@ test('the keys that the filters select are there as CSV, which no spreadsheet ru
   await using service = await testService();
   for (let number = 0; number < 3; number += 1)
     await service.issue({ name: `=cmd|${number}`, plan: 'pro', owner: '@x' });
-  await service.issue({ name: 'other' });
+  const { key } = await service.issue({ name: 'other' });
+  const now = service.clock.now().unix;
+  await storeBan(service.storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
   for (let number = 0; number < 200; number += 1) await service.issue({ name: 'many', plan: 'pro' });
   const operator = await signIn(service, 'viewer');
   const [, path = ''] =
@@ -68,6 +81,7 @@ test('the keys that the filters select are there as CSV, which no spreadsheet ru
     [record?.owner, record?.plan, record?.perMinute, record?.createdAt, record?.lastUsedAt],
     ["'@x", 'pro', '300', '2026-01-01T12:00:00Z', ''],
   );
+  assert.match(await operator.page('/keys/export?q=other'), /,2026-01-01T12:01:00Z,0\n$/, 'the end of its ban');
 });
 
 test('the page of a key says when its old secret ends, and that it has no requests yet', async () => {
@@ -96,6 +110,26 @@ test('the page of a key says when its old secret ends, and that it has no reques
   assert.doesNotMatch(await (await signIn(service)).page(path), /The old secret ends/);
 });
 
+test('a token is listed with its state, and with a button while it works', async () => {
+  await using service = await testService();
+  const { storage, clock } = service;
+  const context = { storage, now: clock.now().unix, by: OPERATOR };
+  for (const [name, expiresAt] of Object.entries({ lasting: null, over: context.now + 60, gone: null })) {
+    const { token } = await issueToken(context, { name, role: 'keys', expiresAt });
+    if (name === 'gone') await revokeToken(context, token.id);
+  }
+  clock.advance(60);
+  const rows = (await (await signIn(service)).page('/tokens')).split('<tr>').slice(2);
+  const shown = rows.map((row) =>
+    [/<bdi>(\w+)/, /class="badge[^>]*>(\w+)/, /Revoke (\w+)/].map((part) => part.exec(row)?.[1]),
+  );
+  assert.deepEqual(shown.sort(), [
+    ['gone', 'revoked', undefined],
+    ['lasting', 'active', 'lasting'],
+    ['over', 'expired', 'over'],
+  ]);
+});
+
 test('the audit is filtered by time, actor, action and target, paged, and folded', async () => {
   await using service = await testService();
   const { key } = await service.issue({ name: 'first' });
@@ -113,6 +147,9 @@ test('the audit is filtered by time, actor, action and target, paged, and folded
   assert.match(first, /<time class="utc" datetime="2026-01-01T12:00:00Z">2026-01-01 12:00:00 UTC<\/time>/);
   assert.equal((await actions(nextOf(first))).length, 12);
   assert.deepEqual(await actions('/audit?actor=operator'), ['console.open']);
+  assert.match(await operator.page('/audit?actor=operator'), /<a href="\/console\/sessions"><code>/);
+  const latest = `The latest 20. <a href="/console/audit?target=${key.id}">All of them</a>`;
+  assert.ok((await operator.page(`/keys/${key.id}`)).includes(latest));
   assert.deepEqual(await actions('/audit?action=key.create&actor=test'), ['key.create']);
   assert.deepEqual(await actions(`/audit?target=${key.id}&action=console.open`), []);
   await service.storage.keys.update(key.id, { owner: 'cus_1' }, { actor: 'root', via: 'cli' });
@@ -145,7 +182,8 @@ test('categories are searched; pets, orders and categories lead to each other', 
   for (const name of ['Dog', 'Cat', 'Hot dog', '100%']) await storage.categories.insert({ name }, origin);
   const { resource: rex } = await storage.pets.insert({ name: 'Rex', categoryId: 1, status: 'available' }, origin);
   await storage.pets.insert({ name: 'Minka', categoryId: 2, status: 'pending' }, origin);
-  await storage.orders.insert({ petId: rex.id, quantity: 1 }, origin);
+  const { resource: tom } = await storage.pets.insert({ name: 'Tom', categoryId: 3, status: 'available' }, origin);
+  for (const petId of [rex.id, tom.id]) await storage.orders.insert({ petId, quantity: 1 }, origin);
   const operator = await signIn(service);
   const shown = async (path: string) => namesIn(await operator.page(path));
   assert.deepEqual(await shown('/categories?q=dOG'), ['Dog', 'Hot dog']);
@@ -155,7 +193,7 @@ test('categories are searched; pets, orders and categories lead to each other', 
 
   assert.match(await operator.page('/categories/1'), /href="\/console\/pets\?category=1"/);
   assert.deepEqual(await shown('/pets?category=2'), ['Minka']);
-  assert.deepEqual(await shown('/pets?status=sold'), ['Rex'], 'the order took the last one');
+  assert.deepEqual(await shown('/pets?status=sold'), ['Rex', 'Tom'], 'the orders took the last ones');
   assert.match(await operator.page('/pets'), /<span class="badge warning">pending<\/span>/);
   assert.match(await operator.page('/pets'), /<span class="badge">sold<\/span>/);
   assert.match(await operator.page('/audit'), /name="actor" type="search" value="" maxlength="255"/);
@@ -164,6 +202,7 @@ test('categories are searched; pets, orders and categories lead to each other', 
     pet,
     /href="\/console\/categories\/1">.*<th scope="row"><a href="\/console\/orders\/1">no. 1<\/a><\/th>.*<span class="badge warning">open/s,
   );
+  assert.doesNotMatch(pet, /console\/orders\/2"/, 'of another pet');
   assert.match(await operator.page(`/orders?pet=${rex.id}`), /href="\/console\/pets\/1"><bdi>Rex/);
   assert.match(await operator.page('/orders?pet=2'), /No order found/);
   assert.equal((await operator.get('/pets/99')).status, 404);

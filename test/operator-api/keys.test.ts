@@ -31,6 +31,7 @@ test('a retry with the same Idempotency-Key gets the same key, and the database 
   assert.deepEqual([one?.status, two?.status], [201, 201]);
   const [first, second] = [await json<Key>(one as Response), await json<Key>(two as Response)];
   assert.deepEqual(first, second);
+  assert.equal(one?.headers.get('location'), `/api/v1/keys/${first.id}`);
   const replays = [one, two].map((answer) => answer?.headers.get('idempotency-replayed'));
   assert.deepEqual(replays.sort(), [null, 'true']);
   assert.equal((await service.call(second.key ?? '', '/rate_limit')).status, 200);

@@ -67,6 +67,8 @@ test('gates answer as on the public side: 401 before 404 before 405 before 403, 
   assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, HEAD, OPTIONS, POST']);
   const head = await viewer.send('HEAD', '/keys');
   assert.deepEqual([head.status, await head.text()], [200, '']);
+  const forbidden = (await viewer.send('POST', '/keys', '{')).headers.get('www-authenticate');
+  assert.equal(forbidden, 'Bearer realm="pet-catalog-operator", error="insufficient_scope", scope="keys"');
   const admin = await apiClient(service, 'admin');
   assert.deepEqual(await code(await admin.send('POST', '/keys', '{')), [400, 'invalid_json']);
   assert.deepEqual(await code(await admin.send('POST', '/keys', '[]')), [400, 'validation_failed']);

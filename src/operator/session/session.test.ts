@@ -28,6 +28,7 @@ test('a session that storage cannot take is kept, opened once by a signed login,
   const kept = await sessions.open(login, wanted);
   const { id = '' } = kept ?? {};
   assert.deepEqual(kept, { id, actor: 'ops', role: 'viewer', openedAt: now, endsAt: now + 40_000, lastSeenAt: now });
+  assert.deepEqual(await sessions.list(now), [kept]);
   assert.equal(await sessions.open(login, { ...wanted, hash: 'two' }), undefined, 'a login opens one session');
   assert.equal(await sessions.find('one', now + 3_600), undefined, 'idle');
 
