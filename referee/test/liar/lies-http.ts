@@ -1,7 +1,7 @@
 import { ask, body, bytes, fail, head, type Lie, members, type Row, say, status, target, type Where } from './lie.ts';
 import { type Asked, type Category, LIMITED_KEY, MAIN_KEY, OTHER_KEY } from './server.ts';
 
-const WRONG_KEYS_MAX = 12;
+const WRONG_KEYS_MAX = 19;
 const WRONG_KEY = { code: 'invalid_api_key' };
 const OF_OTHER = { ...WRONG_KEY, when: (asked: Asked) => keyOf(asked) === `Bearer ${OTHER_KEY}` };
 const TOO_LARGE = { code: 'payload_too_large' };
@@ -21,11 +21,6 @@ const knows = (isKnown: (sent: string) => boolean): Lie['way'] => ({
 
 /** Keys, errors, framing, validators, pages, repeats and the end of an operation that are not as they should be. */
 export const OF_HTTP: readonly Row[] = [
-  [
-    'auth.401-missing',
-    'missing-key-is-403: a request without a key is 403',
-    status({ status: 401, when: ({ headers }) => !headers.authorization }, 403),
-  ],
   [
     'auth.401-missing',
     'empty-key-is-403: a bearer token of nothing is 403',
@@ -57,38 +52,9 @@ export const OF_HTTP: readonly Row[] = [
     ),
   ],
   [
-    'auth.401-missing',
-    'json-before-key: a body that is no JSON is 400 without a key',
-    fail(
-      { status: 401, when: ({ headers, text }) => !headers.authorization && text === '{"name":' },
-      400,
-      'invalid_json',
-    ),
-  ],
-  [
     'auth.401-invalid auth.401-missing auth.bearer-only auth.401-again auth.other-environment',
     'wrong-key-is-403: a wrong key is 403',
     status(WRONG_KEY, 403),
-  ],
-  [
-    'auth.401-invalid',
-    'body-before-wrong-key: an invalid body with a wrong key is 400',
-    fail({ ...WRONG_KEY, when: ({ text }) => text === '{"name":1}' }, 400, 'validation_failed'),
-  ],
-  [
-    'auth.401-invalid',
-    'key-of-one-more: a key with one more character is valid',
-    knows((sent) => sent === `Bearer ${MAIN_KEY}x`),
-  ],
-  [
-    'auth.401-invalid',
-    'key-of-one-fewer: a key without its last character is valid',
-    knows((sent) => sent === `Bearer ${MAIN_KEY.slice(0, -1)}`),
-  ],
-  [
-    'auth.401-invalid',
-    'key-by-its-beginning: a key is known by its first 20 characters',
-    knows((sent) => /^Bearer \S+$/.test(sent) && sent.startsWith(`Bearer ${MAIN_KEY.slice(0, 20)}`)),
   ],
   [
     'auth.401-invalid',
@@ -106,9 +72,9 @@ export const OF_HTTP: readonly Row[] = [
   ],
   [
     'auth.401-again',
-    `wrong-keys-are-429: after ${WRONG_KEYS_MAX} wrong keys the answer is 429`,
-    say(WRONG_KEY, (answer, { state: { memory }, now }) => {
-      memory.wrong = (memory.wrong ?? 0) + 1;
+    `wrong-keys-are-429: after ${WRONG_KEYS_MAX} wrong keys in a row the answer is 429`,
+    say({}, (answer, { state: { memory }, now }) => {
+      memory.wrong = answer.status === 401 ? (memory.wrong ?? 0) + 1 : 0;
       if (memory.wrong <= WRONG_KEYS_MAX) return;
       Object.assign(answer.headers, { 'retry-after': 1, 'x-ratelimit-reset': Math.floor(now) + 1 });
       Object.assign(answer, { status: 429, body: { code: 'rate_limit_exceeded', message: 'Wait', status: 429 } });
@@ -119,17 +85,7 @@ export const OF_HTTP: readonly Row[] = [
     'scheme-in-one-case: the scheme must be written Bearer',
     ask('authorization', (sent) => (sent.startsWith('bEARER') ? 'x' : sent)),
   ],
-  [
-    'auth.bearer-only',
-    'word-after-the-key: a word after the key is passed over',
-    knows((sent) => sent === `Bearer ${MAIN_KEY} x`),
-  ],
   ['auth.bearer-only', 'key-alone: a key without a scheme is valid', knows((sent) => sent === MAIN_KEY)],
-  [
-    'auth.bearer-only',
-    'basic-key: a key with the scheme Basic is valid',
-    knows((sent) => sent === `Basic ${MAIN_KEY}`),
-  ],
   ['auth.bearer-only', 'key-twice: a key that is given twice is valid', knows((sent) => sent.includes(', '))],
   ['auth.challenge', 'no-challenge: a 401 has no WWW-Authenticate', head({ status: 401 }, 'www-authenticate')],
   [
@@ -145,31 +101,14 @@ export const OF_HTTP: readonly Row[] = [
   ],
   [
     'errors.shape',
-    'html-404: an unknown path is answered with a page for people',
-    bytes(NOT_FOUND, '<!doctype html><title>404</title><h1>Not Found</h1>', 'text/html; charset=utf-8'),
-  ],
-  [
-    'errors.shape',
     'html-401: a missing key is answered with a page for people',
     bytes(
       { status: 401, path: '/categories', method: 'GET', when: (asked) => keyOf(asked) === '' },
       '<html>Sign in</html>',
     ),
   ],
-  [
-    'errors.shape',
-    'text-400: an invalid body is answered in plain words',
-    bytes({ status: 400, when: ({ text }) => text === '{"name":null}' }, 'No'),
-  ],
-  ['errors.shape', 'empty-413: a 413 has no body', body(TOO_LARGE, () => undefined)],
-  [
-    'errors.shape errors.three-members',
-    'error-in-an-object: the error of a 413 is a member of an object',
-    body(TOO_LARGE, (error) => ({ error })),
-  ],
   ['errors.shape', 'code-is-a-number: the code of a 413 is a number', members(TOO_LARGE, { code: 413 })],
   ['errors.shape', 'no-message: a 413 has no message', members(TOO_LARGE, { message: undefined })],
-  ['errors.shape', 'message-is-a-list: the message of a 413 is a list', members(TOO_LARGE, { message: ['No'] })],
   ['errors.shape', 'no-status: a 413 has no status', members(TOO_LARGE, { status: undefined })],
   [
     'errors.status-integer',
@@ -180,11 +119,6 @@ export const OF_HTTP: readonly Row[] = [
     'errors.status-equals-http',
     'status-of-a-gateway: the status in the body of a 405 is 400',
     members({ code: 'method_not_allowed' }, { status: 400 }),
-  ],
-  [
-    'errors.status-equals-http',
-    'status-of-zero: the status in the body of a 401 is 0',
-    members({ status: 401 }, { status: 0 }),
   ],
   [
     'errors.three-members',
@@ -265,7 +199,6 @@ export const OF_HTTP: readonly Row[] = [
   ],
   ['http.head', 'head-is-405: HEAD is 405', fail({ method: 'HEAD' }, 405, 'method_not_allowed')],
   ['http.pages', 'page-limit-ignored: the parameter limit is ignored', target(/([?&])limit=[1-9]\d*/, '$1limit=1000')],
-  ['http.pages', 'page-is-404: a page is 404', fail(PAGE, 404, 'not_found')],
   ['http.pages', 'page-in-an-object: a page is an object', body(PAGE, (items) => ({ items }))],
   [
     'http.pages',
