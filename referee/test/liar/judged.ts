@@ -1,7 +1,7 @@
 import { judgeLimit, type LimitRequest, type LimitsOptions } from '../../src/limits/limits.ts';
 import { type Judgement, judge, type RefereeOptions } from '../../src/server/server.ts';
 import type { Report } from '../../src/trial/rule.ts';
-import type { Lie } from './lie.ts';
+import type { Lying } from './lie.ts';
 import { LIMITED_KEY, MAIN_KEY, serve, type Way } from './server.ts';
 
 /** Judges a server with these ways; waiting turns its clock. At our level in full, unless options say otherwise. */
@@ -72,6 +72,6 @@ export async function judgedLimit(ways: readonly Way[], options: Partial<LimitsO
 export const failuresOf = ({ report }: { readonly report: Report }) =>
   report.rules.filter(({ verdict }) => verdict === 'failed').map(({ id, seen }) => `${id}: ${seen}`);
 
-export function wayOf(way: Lie['way']): Way {
+export function wayOf(way: Lying): Way {
   return typeof way === 'function' ? way() : way;
 }

@@ -1,23 +1,22 @@
 import { type Answer, type Asked, type Category, type Members, pathOf, type Way } from './server.ts';
 
-/** One way in which a server breaks the interface, as real services do. */
+/** One way in which a server breaks the interface, as real services do. A function makes one that remembers something. */
+export type Lying = Way | (() => Way);
+
 export interface Lie {
-  readonly name: string;
-  readonly description: string;
+  readonly told: string;
   /** The rules that find it: mostly one; several where the lie contradicts more than one sentence. */
   readonly rules: readonly string[];
-  /** A function makes a way that remembers something. */
-  readonly way: Way | (() => Way);
+  readonly way: Lying;
 }
 
-/** Rules, then `name: description`, and the way. */
-export type Row = readonly [rules: string, told: string, way: Lie['way']];
+/** Lies in words, by the rules that find them. */
+export type Told = Readonly<Record<string, Readonly<Record<string, Lying>>>>;
 
-export function liesOf(rows: readonly Row[]): Lie[] {
-  return rows.map(([rules, told, way]) => {
-    const [name = '', description = ''] = told.split(/: (.*)/);
-    return { name, description, rules: rules.split(' '), way };
-  });
+export function liesOf(table: Told): Lie[] {
+  return Object.entries(table).flatMap(([rules, lies]) =>
+    Object.entries(lies).map(([told, way]) => ({ told, rules: rules.split(' '), way })),
+  );
 }
 
 /** The answers that a lie changes: those that are all of this. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { type Counters, type Decision, freshCounters, type Key, type Limiter, minuteAndDay } from './limiter.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ export interface Way {
   /** Fails with 503: each so many requests, or one in twenty by chance of a seed. */
   readonly failsEvery?: number;
   readonly seed?: number;
-  readonly coding?: 'gzip' | 'br' | 'deflate';
+  readonly coding?: 'gzip';
   /** Answers in HTTP/1.0, and ends the connection. */
   readonly isOld?: true;
   /** Serves one connection at a time, to its end. */
@@ -399,8 +399,7 @@ function send(way: Way, { status, headers: said, body }: Answer, { method, now, 
   if (!way.hasNoDate) headers.date = new Date(Math.floor(now) * 1000).toUTCString();
   if (coding) headers['content-encoding'] = coding;
   for (const [name, value] of Object.entries(said)) if (value !== undefined) headers[name] = value;
-  const encode = coding && { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding];
-  const bytes = encode ? encode(plain) : Buffer.from(plain);
+  const bytes = coding ? gzipSync(plain) : Buffer.from(plain);
   const hasBody = method !== 'HEAD' && status !== 304 && status !== 204;
   if (way.isOld) {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
