@@ -223,6 +223,27 @@ test('each event changes its metrics, and is told in its line, and one of the se
   assert.deepEqual(events.waiting, kept);
 });
 
+test('an outage is listed by the work that fails, since when and why, until all of it is over', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 7_999 });
+  const { events } = bench();
+  const error = new Error('no', { cause: new Error('away') });
+  events.storageFailing('read', { database: 'a.db', failure: 'other', error });
+  events.storageFailing('write', { database: 'a.db', failure: 'full', error });
+  events.limiterDegraded(error, ['a:1', 'b:2']);
+  events.limiterRecovered(['a:1']);
+  assert.deepEqual(
+    [...events.outages],
+    [
+      ['read', { since: 7, cause: 'no: away' }],
+      ['write', { since: 7, cause: 'the disk is full; make room' }],
+      ['count', { since: 7, cause: 'no: away' }],
+    ],
+  );
+  events.limiterRecovered();
+  for (const work of ['read', 'write'] as const) events.storageRecovered(work);
+  assert.equal(events.outages.size, 0);
+});
+
 test('an answered request is counted by its labels, and refusals and failed authentications by their reason', async () => {
   const { after } = bench('none');
   const counted = async (change: Partial<AnsweredRequest>) => {

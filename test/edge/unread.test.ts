@@ -14,6 +14,7 @@ import { recordedEvents } from '../kit/service.ts';
 const WAITING_MAX = 128;
 const MEBIBYTE = 1024 * 1024;
 const PACKET = 3_000;
+const ANNOUNCED = post('', `Content-Length: ${MEBIBYTE / 4}`) + 'x'.repeat(MEBIBYTE / 4);
 
 /** A listener whose answers wait for `go`, unless `serve` says otherwise. */
 async function held(serve?: Serve, connectionsMax = 4_000) {
@@ -45,6 +46,8 @@ async function held(serve?: Serve, connectionsMax = 4_000) {
     sockets,
     refused: () => refused,
     cutOff: () => cutOff,
+    haveRead: (bytes: number) =>
+      untilEqual(() => [...sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0), bytes),
     open: async () => opened.use(await openRaw(url)),
     async [Symbol.asyncDispose]() {
       go.resolve();
@@ -77,17 +80,15 @@ test('one request of a connection runs and 128 wait; of more the connection answ
 
 test('all connections together hold 16 MiB of waiting requests, announced bodies and heads included', async () => {
   await using at = await held();
-  const announced = post('', `Content-Length: ${MEBIBYTE / 4}`) + 'x'.repeat(MEBIBYTE / 4);
   // Sixty such bodies and their requests leave room for two.
   const connections = await Promise.all([1, 2, 3, 4].map(() => at.open()));
-  const sent = get() + announced.repeat(15);
-  const areRead = (bytes: number) => () => [...at.sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0) === bytes;
+  const sent = get() + ANNOUNCED.repeat(15);
   for (const raw of connections) await raw.send(sent);
-  await untilTrue(areRead(4 * sent.length));
+  await at.haveRead(4 * sent.length);
   const more = await at.open();
-  const tooMuch = numbered(1) + announced.repeat(3);
+  const tooMuch = numbered(1) + ANNOUNCED.repeat(3);
   await more.send(tooMuch);
-  await untilTrue(areRead(4 * sent.length + tooMuch.length));
+  await at.haveRead(4 * sent.length + tooMuch.length);
   at.go();
   assert.equal((await more.answersUntilClosed()).length, 3, 'the last is not served');
   for (const raw of connections)
@@ -95,7 +96,7 @@ test('all connections together hold 16 MiB of waiting requests, announced bodies
   // All of it is given back.
   await more[Symbol.asyncDispose]();
   const later = await at.open();
-  await later.send(get() + announced.repeat(15));
+  await later.send(get() + ANNOUNCED.repeat(15));
   for (let count = 0; count < 16; count += 1) assert.equal((await later.answer()).status, 200);
 });
 
@@ -196,14 +197,17 @@ test('a client that does not read has 30 s for its answer, and a second for ever
   assert.equal((await reader.answer()).status, 200);
 });
 
-test('a connection that closes while requests wait serves none of them', async () => {
+test('a connection that closes while requests wait serves none of them, and holds nothing any more', async () => {
   await using at = await held();
-  const raw = await at.open();
-  await raw.send(get().repeat(3));
-  await untilEqual(() => at.served.length, 1);
+  const [raw, later] = [await at.open(), await at.open()];
+  const sent = get() + ANNOUNCED.repeat(60);
+  await raw.send(sent);
+  await at.haveRead(sent.length);
   await raw.reset();
   await untilTrue(() => [...at.sockets].every(({ destroyed }) => destroyed));
+  await later.send(sent);
+  await at.haveRead(2 * sent.length);
   at.go();
-  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
-  assert.equal(at.served.length, 1);
+  for (let count = 0; count < 61; count += 1) assert.equal((await later.answer()).status, 200);
+  assert.equal(at.served.length, 1 + 61);
 });

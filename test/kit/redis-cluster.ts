@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as wait } from 'node:timers/promises';
 import { SLOT_COUNT, type SlotRange, slotOf } from '../../src/limits/redis/slots.ts';
 import { untilTrue } from './clock.ts';
 import { freePort } from './deploy/port.ts';
@@ -61,7 +60,10 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
   };
   // A node takes no writes for two seconds after its start.
   for (const node of nodes) {
-    await until(async () => (await isOk(node)) && (await owners(node)).every(Boolean), 'every node knows the others');
+    await untilTrue(
+      async () => (await isOk(node)) && (await owners(node)).every(Boolean),
+      'every node knows the others',
+    );
   }
   const owned = stack.move();
   return {
@@ -76,13 +78,13 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
       replicas.set(spare, master);
       await spare.command('CLUSTER', 'REPLICATE', master.id);
       const isLinked = async () => /master_link_status:up/.test(String(await spare.command('INFO', 'replication')));
-      await until(isLinked, 'it has the data of its master');
+      await untilTrue(isLinked, 'it has the data of its master');
     },
     async restart(node) {
       await node.start();
       // The time for which it must have seen the others.
       await node.command('CONFIG', 'SET', 'cluster-node-timeout', '500');
-      await until(() => isOk(node), 'it takes writes');
+      await untilTrue(() => isOk(node), 'it takes writes');
       await node.command('CONFIG', 'SET', 'cluster-node-timeout', '60000');
     },
     async promote(replica) {
@@ -92,7 +94,7 @@ export async function startRedisCluster({ size = 3, spare = 0 } = {}): Promise<R
       // It will be one when it is back.
       if (former) replicas.set(former, replica);
       for (const each of alive()) {
-        await until(async () => (await owners(each)).includes(replica), 'all know the new master');
+        await untilTrue(async () => (await owners(each)).includes(replica), 'all know the new master');
       }
     },
     async move(key, to, between = async () => {}) {
@@ -125,14 +127,4 @@ async function startNode(): Promise<ClusterNode> {
     ...['--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'swapdb'],
   );
   return { ...server, id: String(await server.command('CLUSTER', 'MYID')), name: `127.0.0.1:${server.port}` };
-}
-
-/** As `untilTrue`, with a pause: what it waits for takes seconds, and each look a connection. */
-function until(condition: () => Promise<boolean>, awaited: string): Promise<void> {
-  const isTrue = async () => {
-    const holds = await condition();
-    if (!holds) await wait(100);
-    return holds;
-  };
-  return untilTrue(isTrue, awaited);
 }

@@ -8,6 +8,8 @@ import { freePort } from './deploy/port.ts';
 import { leftOut, missingPrograms } from './deploy/programs.ts';
 import { temporaryFolder } from './service.ts';
 
+const SILENCE_MS = 10_000;
+
 /** The Redis that tests may share, and why not if there is none. */
 export async function sharedRedis(): Promise<{ readonly url: string; readonly skip: string | false }> {
   const url = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
@@ -42,19 +44,25 @@ export function keyPrefix(url: string): AsyncDisposable & { readonly prefix: str
   };
 }
 
-// Copied for each command: `createClient` makes a class of all commands for each address, which takes 10 ms.
-const template = createClient({ RESP: 2, maintNotifications: 'disabled' });
+// Copied for each connection: `createClient` makes a class of all commands for each address, which takes 10 ms.
+const template = createClient({ RESP: 2, maintNotifications: 'disabled', disableClientInfo: true });
 
 /** One command on a connection of its own. */
 export async function redis(url: string, command: readonly string[]): Promise<unknown> {
-  const client = template.duplicate({ url, socket: { reconnectStrategy: false, connectTimeout: 10_000 } });
-  client.on('error', () => {});
-  await client.connect();
+  const client = await connected(url);
   try {
     return await client.sendCommand([...command]);
   } finally {
     client.destroy();
   }
+}
+
+/** A connection that ends for good when it breaks, or when nothing is answered, as by another program on the port. */
+async function connected(url: string, onError = () => {}) {
+  const socket = { reconnectStrategy: false, connectTimeout: SILENCE_MS, socketTimeout: SILENCE_MS } as const;
+  const client = template.duplicate({ url, socket });
+  client.on('error', onError);
+  return await client.connect();
 }
 
 export interface RedisServer extends AsyncDisposable {
@@ -78,6 +86,7 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess;
   let isFrozen = false;
+  let client: ReturnType<typeof connected> | undefined;
   const start = async () => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path, '--save', '', ...settings];
     child = spawn('redis-server', args, { stdio: 'ignore' });
@@ -87,6 +96,8 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
     }, 'redis-server');
   };
   const kill = async () => {
+    await client?.then((each) => each.destroy()).catch(() => {});
+    client = undefined;
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -97,7 +108,12 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   return {
     port,
     url,
-    command: (...command) => redis(url, command),
+    async command(...command) {
+      client ??= connected(url, () => {
+        client = undefined;
+      });
+      return await (await client).sendCommand(command);
+    },
     isRunning: () => !isFrozen && child.exitCode === null && child.signalCode === null,
     freeze() {
       isFrozen = child.kill('SIGSTOP');

@@ -136,6 +136,18 @@ test('a key that Redis does not have is read as soon as storage answers, however
   assert.deepEqual([(await limiter.charge(key)).remaining, (await limiter.charge(key)).remaining], [1, 0]);
 });
 
+test('while storage fails Redis is believed, and what is stored is merged once it answers', async () => {
+  const at = await bench(2).start();
+  const { key, limiter, stored, played, time } = at;
+  await at.all[1]?.limiter.charge(key);
+  stored.set(key.id, countsOf(key, 3));
+  played.failure = new Error('no storage');
+  assert.equal((await limiter.charge(key)).remaining, 2);
+  played.failure = undefined;
+  await time.pass(3_000);
+  assert.equal((await limiter.charge(key)).remaining, 0);
+});
+
 test('counts that are being saved while they are read count', async () => {
   const at = await bench().start();
   const { key, limiter, redis, played } = at;

@@ -32,6 +32,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     savedAt: [] as number[],
     reads: 0,
     onRead: (): unknown => undefined,
+    onSave: (): unknown => undefined,
   };
   const storing = async <T>(work: () => T): Promise<T> => {
     if (played.failure) throw played.failure;
@@ -46,6 +47,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       });
     },
     raiseCounts: async (counts: WindowCounts[], now: () => number) => {
+      await played.onSave();
       return storing(() => {
         saved.push(counts);
         played.savedAt.push(now());
