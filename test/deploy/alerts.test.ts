@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,9 @@ import { temporaryFolder } from '../kit/service.ts';
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
 const noPromtool = missingPrograms('promtool');
 const STEP_SECONDS = 30;
-/** The step of tests that last for days. */
-const LONG_STEP_SECONDS = 150;
+/** The step of what lasts for hours, as long as a rate over 5 m allows, and of what lasts for days. */
+const HOURS_STEP_SECONDS = 240;
+const DAYS_STEP_SECONDS = 600;
 const BEGINS_SECONDS = 10 * 60;
 const ENDS_SECONDS = 40 * 60;
 const LAST_SECONDS = 50 * 60;
@@ -22,6 +23,8 @@ const LATE_SECONDS = 150;
 
 /** The value of a series at a second; undefined while it is not scraped. */
 type Series = (at: number) => number | string | undefined;
+/** Series by their names and labels. Those without a job get the one of their unit. */
+type AllSeries = Readonly<Record<string, Series>>;
 
 const isTrouble = (at: number) => at >= BEGINS_SECONDS && at < ENDS_SECONDS;
 const gauge =
@@ -37,61 +40,56 @@ const counter =
   };
 
 /** No rule may depend on the job's name, nor take another job's series for the service's. */
-const AT = 'job="shop",instance="a:1"';
 const OTHER = 'job="other",instance="b:1"';
-const build = { [`pet_catalog_build_info{${AT}}`]: gauge(1, 1) };
-const requests = (labels: string) => `pet_catalog_request_duration_seconds_count{${AT},${labels}}`;
-const durations = (le: string, labels: string) =>
-  `pet_catalog_request_duration_seconds_bucket{${AT},le="${le}",${labels}}`;
+const EXPORTER = 'instance="exporter:1"';
 const PUBLIC = 'listener="public",api="true"';
 const OPERATOR = 'listener="operator",api="false"';
+const build = { pet_catalog_build_info: gauge(1, 1) };
+const INVALID = 'pet_catalog_failed_authentications_total';
 
-/** The trouble of each alert: what Prometheus reads before, during and after it. */
-const TROUBLE: Record<string, Record<string, Series>> = {
-  PetCatalogDown: {
-    [`up{${AT}}`]: gauge(1, 0),
-    [`up{${OTHER}}`]: gauge(0, 0),
-    'up{job="shop",instance="exporter:1"}': gauge(0, 0),
-    [`pet_catalog_build_info{${AT}}`]: gauge(1, undefined),
-  },
-  PetCatalogStorageFailing: { [`pet_catalog_storage_failing{${AT},work="write"}`]: gauge(0, 1) },
-  PetCatalogWritesWaiting: { [`pet_catalog_waiting_writes{${AT}}`]: gauge(5_000, 5_001) },
-  PetCatalogCountsNotSaved: { [`pet_catalog_count_save_failures_total{${AT}}`]: counter(0, 2) },
-  PetCatalogRedisDown: { [`pet_catalog_limiter_degraded{${AT}}`]: gauge(0, 1) },
-  PetCatalogRedisLate: { [`pet_catalog_redis_deadlines_total{${AT}}`]: counter(0.024, 0.027) },
+/** The trouble of each alert but Down: what Prometheus reads before, during and after it. */
+const TROUBLE: Record<string, AllSeries> = {
+  PetCatalogStorageFailing: { 'pet_catalog_storage_failing{work="write"}': gauge(0, 1) },
+  PetCatalogWritesWaiting: { pet_catalog_waiting_writes: gauge(5_000, 5_001) },
+  PetCatalogCountsNotSaved: { pet_catalog_count_save_failures_total: counter(0, 2) },
+  PetCatalogRedisDown: { pet_catalog_limiter_degraded: gauge(0, 1) },
+  PetCatalogRedisLate: { pet_catalog_redis_deadlines_total: counter(0.024, 0.027) },
   PetCatalogGuessing: {
-    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="invalid_api_key"}`]: counter(5, 6),
-    [`pet_catalog_failed_authentications_total{${AT},${OPERATOR},reason="invalid_token"}`]: counter(4.9, 4.1),
-    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="missing_api_key"}`]: counter(99, 99),
+    [`${INVALID}{${PUBLIC},reason="invalid_api_key"}`]: counter(5, 6),
+    [`${INVALID}{${OPERATOR},reason="invalid_token"}`]: counter(4.9, 4.1),
+    [`${INVALID}{${PUBLIC},reason="missing_api_key"}`]: counter(99, 99),
   },
-  PetCatalogBans: { [`pet_catalog_bans_total{${AT},plan="pro"}`]: counter(0, 0.1) },
+  PetCatalogBans: { 'pet_catalog_bans_total{plan="pro"}': counter(0, 0.1) },
   PetCatalogBusy: {
     ...build,
-    [`nodejs_eventloop_lag_p99_seconds{${AT}}`]: gauge(0.2, 0.201),
+    nodejs_eventloop_lag_p99_seconds: gauge(0.2, 0.201),
     [`nodejs_eventloop_lag_p99_seconds{${OTHER}}`]: gauge(9, 9),
   },
   PetCatalogConnections: {
     ...build,
-    [`process_open_fds{${AT}}`]: gauge(800, 801),
-    [`process_max_fds{${AT}}`]: gauge(1_000, 1_000),
+    process_open_fds: gauge(800, 801),
+    process_max_fds: gauge(1_000, 1_000),
     [`process_open_fds{${OTHER}}`]: gauge(900, 900),
     [`process_max_fds{${OTHER}}`]: gauge(1_000, 1_000),
   },
   PetCatalogBackupOld: {
-    [`pet_catalog_backup_timestamp_seconds{${AT}}`]: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
-    [`pet_catalog_backup_interval_seconds{${AT}}`]: gauge(300, 300),
+    pet_catalog_backup_timestamp_seconds: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
+    pet_catalog_backup_interval_seconds: gauge(300, 300),
   },
-  PetCatalogKeysNearLimit: { [`pet_catalog_keys_near_day_limit{${AT}}`]: gauge(0, 2) },
+  PetCatalogKeysNearLimit: { pet_catalog_keys_near_day_limit: gauge(0, 2) },
   PetCatalogNearlyFull: {
-    [`pet_catalog_categories{${AT}}`]: gauge(900, 901),
-    [`pet_catalog_categories_max{${AT}}`]: gauge(1_000, 1_000),
+    pet_catalog_categories: gauge(900, 901),
+    pet_catalog_categories_max: gauge(1_000, 1_000),
   },
-  PetCatalogDiskLow: { [`pet_catalog_disk_free_bytes{${AT}}`]: gauge(2 ** 30, 2 ** 30 - 1) },
-  PetCatalogLogLarge: { [`pet_catalog_database_log_bytes{${AT}}`]: gauge(2 ** 28, 2 ** 28 + 1) },
+  'PetCatalogNearlyFull by bytes': {
+    pet_catalog_list_bytes: gauge(900, 901),
+    pet_catalog_list_bytes_max: gauge(1_000, 1_000),
+  },
+  PetCatalogDiskLow: { pet_catalog_disk_free_bytes: gauge(2 ** 30, 2 ** 30 - 1) },
+  PetCatalogLogLarge: { pet_catalog_database_log_bytes: gauge(2 ** 28, 2 ** 28 + 1) },
   PetCatalogRestarting: {
     ...build,
-    [`process_start_time_seconds{${AT}}`]: (at) =>
-      isTrouble(at) ? at - (at % 90) : at < BEGINS_SECONDS ? 1 : ENDS_SECONDS,
+    process_start_time_seconds: (at) => (isTrouble(at) ? at - (at % 90) : at < BEGINS_SECONDS ? 1 : ENDS_SECONDS),
     [`process_start_time_seconds{${OTHER}}`]: (at) => at,
   },
 };
@@ -109,22 +107,22 @@ const WINDOWS = [
   { times: 3, long: 24 * 60, short: 2 * 60, suffix: 'Lasting' },
   { times: 1, long: 3 * 24 * 60, short: 6 * 60, suffix: 'Lasting' },
 ] as const;
+const BURNING = WINDOWS.flatMap(({ suffix }) => [`PetCatalogErrors${suffix}`, `PetCatalogSlow${suffix}`]);
+const HOUR = 60 * 60;
 
 type Count = (at: number) => number;
 
 /** The counters of requests of which some failed, and some were slow: as many times more as may be. */
-function troubled(
-  all: Count,
-  failed: Count,
-  slow: Count = (at) => (failed(at) * MAY_BE_SLOW) / MAY_FAIL,
-): Record<string, Series> {
+function troubled(all: Count, failed: Count, slow: Count = (at) => (failed(at) * MAY_BE_SLOW) / MAY_FAIL): AllSeries {
+  const count = (labels: string) => `pet_catalog_request_duration_seconds_count{${labels}}`;
+  const within = (le: string, labels: string) => `pet_catalog_request_duration_seconds_bucket{le="${le}",${labels}}`;
   return {
-    [requests(`${PUBLIC},status="200"`)]: (at) => all(at) - failed(at),
-    [requests(`${PUBLIC},status="503"`)]: failed,
-    [durations('0.25', PUBLIC)]: (at) => all(at) - slow(at),
-    [durations('0.5', PUBLIC)]: all,
-    [requests(`${OPERATOR},status="500"`)]: (at) => at,
-    [durations('0.25', OPERATOR)]: () => 0,
+    [count(`${PUBLIC},status="200"`)]: (at) => all(at) - failed(at),
+    [count(`${PUBLIC},status="503"`)]: failed,
+    [within('0.25', PUBLIC)]: (at) => all(at) - slow(at),
+    [within('0.5', PUBLIC)]: all,
+    [count(`${OPERATOR},status="500"`)]: (at) => at,
+    [within('0.25', OPERATOR)]: () => 0,
   };
 }
 
@@ -132,20 +130,58 @@ interface Alert {
   readonly alert: string;
   readonly for?: string;
 }
-const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: (Alert | { record: string })[] }[] };
+const { groups } = parse(readFileSync(RULES, 'utf8')) as {
+  groups: { name: string; rules: (Alert | { record: string })[] }[];
+};
 const alerts = groups.flatMap(({ rules }) => rules.filter((rule) => 'alert' in rule));
 
-/** Runs promtool over unit tests of the rules; returns what it complains of. */
-function complaints(...units: readonly { interval: string }[]): string {
+/** How many of the alerts fire for a job, or for another one, at a second. */
+type Firing = readonly [alert: string, at: number, count: number];
+/** What Prometheus reads of a job, and what has to come of it. */
+interface Job {
+  readonly job: string;
+  readonly series: AllSeries;
+  readonly firing: readonly Firing[];
+}
+
+/** What promtool complains of when it reads these jobs side by side. */
+function complaints(jobs: readonly Job[], step = STEP_SECONDS): string {
   using folder = temporaryFolder();
   const file = join(folder.path, 'test.json');
   // A copy: promtool takes the name for a pattern, and the checkout's folder may have brackets in its own.
-  const copy = join(folder.path, 'alerts.yaml');
-  copyFileSync(RULES, copy);
-  const whole = { rule_files: [copy], evaluation_interval: units[0]?.interval, tests: units };
-  writeFileSync(file, JSON.stringify(whole));
+  const copy = join(folder.path, 'alerts.json');
+  const given = new Set(jobs.flatMap(({ series }) => Object.keys(series)));
+  const recorded = groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.filter((rule) => 'alert' in rule || !given.has(rule.record)),
+  }));
+  writeFileSync(copy, JSON.stringify({ groups: recorded }));
+  const last = Math.max(...jobs.flatMap(({ firing }) => firing.map(([, at]) => at)));
+  const series = new Map(
+    jobs.flatMap(({ job, series }) =>
+      Object.entries(series).map(([name, each]) => [labelled(name, job), samples(each, last, step)] as const),
+    ),
+  );
+  const unit = {
+    interval: `${step}s`,
+    input_series: [...series].map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: jobs.flatMap(({ job, firing }) =>
+      firing.map(([alert, at, count]) => ({
+        expr: `count(ALERTS{alertname=~"${alert}",job=~"${job}|other|",alertstate="firing"})`,
+        eval_time: `${at - (at % step)}s`,
+        exp_samples: count === 0 ? [] : [{ labels: '{}', value: count }],
+      })),
+    ),
+  };
+  writeFileSync(file, JSON.stringify({ rule_files: [copy], evaluation_interval: unit.interval, tests: [unit] }));
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
   return status === 0 ? '' : stdout + stderr;
+}
+
+function labelled(series: string, job: string): string {
+  const [, name = '', labels = ''] = /^([\w:]+)(?:\{(.*)\})?$/.exec(series) ?? [];
+  const at = /instance=/.test(labels) || name.startsWith('job:') ? '' : 'instance="a:1",';
+  return `${name}{${/job=/.test(labels) ? '' : `job="${job}",`}${at}${labels}}`;
 }
 
 function samples(series: Series, last: number, step: number): string {
@@ -153,111 +189,114 @@ function samples(series: Series, last: number, step: number): string {
   return values.map((value, index) => value ?? (values[index - 1] === undefined ? '_' : 'stale')).join(' ');
 }
 
-type Firing = readonly [at: number, count: number];
-
-function unitOf(alert: string, series: Record<string, Series>, firing: readonly Firing[], step = STEP_SECONDS) {
-  const last = Math.max(...firing.map(([at]) => at));
-  return {
-    interval: `${step}s`,
-    input_series: Object.entries(series).map(([name, each]) => ({ series: name, values: samples(each, last, step) })),
-    promql_expr_test: firing.map(([at, count]) => ({
-      expr: `count(ALERTS{alertname=~"${alert}",alertstate="firing"})`,
-      eval_time: `${at}s`,
-      exp_samples: count === 0 ? [] : [{ labels: '{}', value: count }],
-    })),
-  };
+/** An alert whose trouble begins after ten minutes and lasts for half an hour. */
+function passing(job: string, series: AllSeries): Job {
+  const [alert = ''] = job.split(' ');
+  const pending = parseDuration(alerts.find((each) => each.alert === alert)?.for ?? '0s') ?? 0;
+  const begins = BEGINS_SECONDS + pending + LATE_SECONDS + (alert.endsWith('Old') ? 300 : 0);
+  const firing = [
+    [BEGINS_SECONDS - STEP_SECONDS, 0],
+    [begins, 1],
+    [ENDS_SECONDS - STEP_SECONDS, 1],
+    [ENDS_SECONDS + (ENDS_LATE[alert] ?? LATE_SECONDS), 0],
+    [LAST_SECONDS, 0],
+  ] as const;
+  return { job, series, firing: firing.map(([at, count]) => [alert, at, count]) };
 }
 
 suite('the alerts', { skip: noPromtool }, () => {
-  const burning = WINDOWS.flatMap(({ suffix }) => [`PetCatalogErrors${suffix}`, `PetCatalogSlow${suffix}`]);
-  const moments = alerts.flatMap(({ alert, for: pending = '0s' }) => {
-    if (burning.includes(alert)) return [];
-    const series = TROUBLE[alert] ?? assert.fail(`the trouble of ${alert} is missing here`);
-    const begins = BEGINS_SECONDS + (parseDuration(pending) ?? 0) + LATE_SECONDS + (alert.endsWith('Old') ? 300 : 0);
-    return [{ alert, series, begins, ends: ENDS_SECONDS + (ENDS_LATE[alert] ?? LATE_SECONDS) }];
+  test('each fires while its trouble lasts, and ends with it', () => {
+    const tried = new Set([...Object.keys(TROUBLE), ...BURNING, 'PetCatalogDown']);
+    for (const { alert } of alerts) assert.ok(tried.has(alert), `the trouble of ${alert} is missing here`);
+    assert.equal(complaints(Object.entries(TROUBLE).map(([job, series]) => passing(job, series))), '');
   });
 
-  test('each fires while its trouble lasts, and ends with it', () => {
-    const units = moments.map(({ alert, series, begins, ends }) =>
-      unitOf(alert, series, [
-        [BEGINS_SECONDS - STEP_SECONDS, 0],
-        [begins, 1],
-        [ENDS_SECONDS - STEP_SECONDS, 1],
-        [ends, 0],
-        [LAST_SECONDS, 0],
-      ]),
-    );
-    assert.equal(complaints(...units), '');
-    const [{ alert, series, begins }] = moments as [(typeof moments)[0]];
-    assert.match(complaints(unitOf(alert, series, [[begins, 0]])), new RegExp(alert), 'the check can fail');
+  test('a service that does not answer, was never seen, or is no longer scraped, is down', () => {
+    const down: AllSeries = {
+      up: gauge(1, 0),
+      [`up{${OTHER}}`]: gauge(0, 0),
+      [`up{${EXPORTER}}`]: gauge(0, 0),
+      pet_catalog_build_info: gauge(1, undefined),
+    };
+    const isDown = (at: number, count = 1): Firing => ['PetCatalogDown', at, count];
+    assert.equal(complaints([passing('PetCatalogDown', down)]), '');
+    assert.match(complaints([{ job: 'shop', series: down, firing: [isDown(300, 1)] }]), /Down/, 'the check can fail');
+    const never = { up: gauge(0, 0), [`up{${OTHER}}`]: gauge(1, 1) };
+    assert.equal(complaints([{ job: 'shop', series: never, firing: [isDown(300)] }]), '');
+    assert.equal(complaints([{ job: 'shop', series: {}, firing: [isDown(300)] }]), '');
+    const scraped: Series = (at) => (at < BEGINS_SECONDS ? 1 : undefined);
+    const removed = { up: scraped, [`up{${EXPORTER}}`]: gauge(1, 1), pet_catalog_build_info: scraped };
+    assert.equal(complaints([{ job: 'shop', series: removed, firing: [isDown(BEGINS_SECONDS + 90)] }]), '');
   });
 
   test('a burn rate fires when its long window is above it, and ends with its short one', () => {
-    // Much more traffic before, so that no longer window is above its own rate.
-    const units = WINDOWS.map(({ times, long, short, suffix }) => {
-      const begins = long * 6;
-      const ends = begins + (long + 15) * 60;
-      const all = (at: number) => 100 * Math.min(at, begins) + Math.max(at - begins, 0);
-      const failed = (at: number) => 1.9 * times * MAY_FAIL * Math.min(Math.max(at - begins, 0), ends - begins);
-      const firing: Firing[] = [
-        [begins + long * 60 * 0.9, 0],
-        [begins + (long + 10) * 60, 2],
-        [ends, 2],
-        [ends + (short + 9) * 60, 0],
-      ];
-      return unitOf(`PetCatalog(Errors|Slow)${suffix}`, troubled(all, failed), firing, LONG_STEP_SECONDS);
+    const burns = WINDOWS.map(({ times, long, short, suffix }) => {
+      const isDays = long > 6 * 60;
+      const ends = (isDays ? 90 : 7.5) * HOUR;
+      const begins = ends - long * 60;
+      const failing = 1.9 * times * MAY_FAIL;
+      const firing = [
+        [begins + long * 60 * 0.6, 0],
+        [begins + long * 60 * 0.95, 2],
+        [ends + short * 60 * 0.3, 2],
+        [ends + short * 60 * 0.6 + 2 * (isDays ? DAYS_STEP_SECONDS : HOURS_STEP_SECONDS), 0],
+      ] as const;
+      // More traffic before, so that no longer window is above its own rate.
+      const counts = troubled(
+        (at) => 3 * Math.min(at, begins) + Math.max(at - begins, 0),
+        (at) => failing * Math.min(Math.max(at - begins, 0), ends - begins),
+      );
+      const share =
+        (of: number): Series =>
+        (at) =>
+          at >= begins && at < ends ? of : 0;
+      const rates = {
+        'job:pet_catalog_requests:rate5m': (at: number) => (at < begins ? 3 : 1),
+        'job:pet_catalog_requests_failed:rate5m': share(failing),
+        'job:pet_catalog_requests_slow:rate5m': share((failing * MAY_BE_SLOW) / MAY_FAIL),
+      };
+      return {
+        job: `${times} times`,
+        // Of days the averaged rates themselves: as counters they would be a million samples.
+        series: isDays ? rates : counts,
+        firing: firing.map(([at, count]): Firing => [`PetCatalog(Errors|Slow)${suffix}`, at, count]),
+      };
     });
-    assert.equal(complaints(...units), '');
+    assert.equal(complaints(burns.slice(0, 2), HOURS_STEP_SECONDS), '');
+    assert.equal(complaints(burns.slice(2), DAYS_STEP_SECONDS), '');
   });
 
-  test('a total failure pages within five minutes', () => {
-    const hour = 60 * 60;
-    const outage = {
-      [requests(`${PUBLIC},status="200"`)]: (at: number) => 10 * Math.min(at, hour),
-      [requests(`${PUBLIC},status="503"`)]: (at: number) => 10 * Math.max(at - hour, 0),
-    };
-    const firing: Firing[] = [
-      [hour, 0],
-      [hour + 300, 1],
-    ];
-    assert.equal(complaints(unitOf('PetCatalogErrors', outage, firing)), '');
-  });
-
-  test('no alert for what may fail, for one error of a quiet service, or for a service without requests', () => {
-    const allowed = (at: number) => 0.9 * MAY_FAIL * 10 * at;
-    const whenQuiet = (at: number) => (at < 2 * 60 * 60 ? 0 : 1);
-    const never = Array.from({ length: 16 }, (_, index): Firing => [index * 15 * 60, 0]);
-    const units = [
-      troubled((at) => 10 * at, allowed),
-      troubled((at) => Math.floor(at / 600), whenQuiet, whenQuiet),
-      troubled(
-        () => 7,
-        () => 0,
+  test('a total failure pages within five minutes; what may fail, or one error of a quiet service, never does', () => {
+    const job = (job: string, series: AllSeries, ...firing: Firing[]): Job => ({ job, series, firing });
+    const never = Array.from({ length: 60 }, (_, index): Firing => [BURNING.join('|'), index * HOURS_STEP_SECONDS, 0]);
+    const none: Count = () => 0;
+    const one: Count = (at) => (at < 2 * HOUR ? 0 : 1);
+    const outage = troubled(
+      (at) => 10 * at,
+      (at) => 10 * Math.max(at - HOUR, 0),
+      none,
+    );
+    const jobs = [
+      job('outage', outage, ['PetCatalogErrors', HOUR, 0], ['PetCatalogErrors', HOUR + 300, 1]),
+      job(
+        'allowed',
+        troubled(
+          (at) => 10 * at,
+          (at) => 0.9 * MAY_FAIL * 10 * at,
+        ),
+        ...never,
       ),
-    ].map((series) => unitOf(burning.join('|'), series, never, LONG_STEP_SECONDS));
-    assert.equal(complaints(...units), '');
-  });
-
-  test('a service that was never seen, or is no longer scraped, is down', () => {
-    const never = { [`up{${AT}}`]: gauge(0, 0), [`up{${OTHER}}`]: gauge(1, 1) };
-    assert.equal(complaints(unitOf('PetCatalogDown', never, [[300, 1]])), '');
-    assert.equal(complaints(unitOf('PetCatalogDown', {}, [[300, 1]])), '');
-    const removed = { [`up{${AT}}`]: (at: number) => (at < BEGINS_SECONDS ? 1 : undefined) };
-    const exporter = { 'up{job="shop",instance="exporter:1"}': gauge(1, 1) };
-    const seen = { ...removed, ...exporter, [`pet_catalog_build_info{${AT}}`]: removed[`up{${AT}}`] as Series };
-    assert.equal(complaints(unitOf('PetCatalogDown', seen, [[BEGINS_SECONDS + 90, 1]])), '');
-  });
-
-  test('the list may be nearly full before the catalog is', () => {
-    const list = {
-      [`pet_catalog_list_bytes{${AT}}`]: gauge(900, 901),
-      [`pet_catalog_list_bytes_max{${AT}}`]: gauge(1_000, 1_000),
-    };
-    const fires = BEGINS_SECONDS + 5 * 60;
-    const firing: [number, number][] = [
-      [BEGINS_SECONDS, 0],
-      [fires + STEP_SECONDS, 1],
+      job(
+        'quiet',
+        troubled((at) => Math.floor(at / 600), one, one),
+        ...never,
+      ),
+      job(
+        'idle',
+        troubled(() => 7, none),
+        ...never,
+      ),
     ];
-    assert.equal(complaints(unitOf('PetCatalogNearlyFull', list, firing)), '');
+    assert.equal(complaints(jobs, HOURS_STEP_SECONDS), '');
   });
 });
