@@ -130,10 +130,9 @@ interface Alert {
   readonly alert: string;
   readonly for?: string;
 }
-const { groups } = parse(readFileSync(RULES, 'utf8')) as {
-  groups: { name: string; rules: (Alert | { record: string })[] }[];
-};
-const alerts = groups.flatMap(({ rules }) => rules.filter((rule) => 'alert' in rule));
+const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: (Alert | { record: string })[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const alerts = rules.filter((rule) => 'alert' in rule);
 
 /** How many of the alerts fire for a job, or for another one, at a second. */
 type Firing = readonly [alert: string, at: number, count: number];
@@ -151,11 +150,9 @@ function complaints(jobs: readonly Job[], step = STEP_SECONDS): string {
   // A copy: promtool takes the name for a pattern, and the checkout's folder may have brackets in its own.
   const copy = join(folder.path, 'alerts.json');
   const given = new Set(jobs.flatMap(({ series }) => Object.keys(series)));
-  const recorded = groups.map(({ name, rules }) => ({
-    name,
-    rules: rules.filter((rule) => 'alert' in rule || !given.has(rule.record)),
-  }));
-  writeFileSync(copy, JSON.stringify({ groups: recorded }));
+  // One group: promtool evaluates several in any order, so that an alert may be a step late.
+  const evaluated = rules.filter((rule) => 'alert' in rule || !given.has(rule.record));
+  writeFileSync(copy, JSON.stringify({ groups: [{ name: 'all', rules: evaluated }] }));
   const last = Math.max(...jobs.flatMap(({ firing }) => firing.map(([, at]) => at)));
   const series = new Map(
     jobs.flatMap(({ job, series }) =>
@@ -208,7 +205,21 @@ suite('the alerts', { skip: noPromtool }, () => {
   test('each fires while its trouble lasts, and ends with it', () => {
     const tried = new Set([...Object.keys(TROUBLE), ...BURNING, 'PetCatalogDown']);
     for (const { alert } of alerts) assert.ok(tried.has(alert), `the trouble of ${alert} is missing here`);
-    assert.equal(complaints(Object.entries(TROUBLE).map(([job, series]) => passing(job, series))), '');
+    const passed = Object.entries(TROUBLE).map(([job, series]) => passing(job, series));
+    const failing: Count = (at) => 10 * Math.max(at - BEGINS_SECONDS, 0);
+    const outage: Job = {
+      job: 'a total failure pages within five minutes',
+      series: troubled(
+        (at) => 10 * at,
+        failing,
+        () => 0,
+      ),
+      firing: [
+        ['PetCatalogErrors', BEGINS_SECONDS, 0],
+        ['PetCatalogErrors', BEGINS_SECONDS + 300, 1],
+      ],
+    };
+    assert.equal(complaints([...passed, outage]), '');
   });
 
   test('a service that does not answer, was never seen, or is no longer scraped, is down', () => {
@@ -236,7 +247,7 @@ suite('the alerts', { skip: noPromtool }, () => {
       const begins = ends - long * 60;
       const failing = 1.9 * times * MAY_FAIL;
       const firing = [
-        [begins + long * 60 * 0.6, 0],
+        [begins + long * 60 * 0.65, 0],
         [begins + long * 60 * 0.95, 2],
         [ends + short * 60 * 0.3, 2],
         [ends + short * 60 * 0.6 + 2 * (isDays ? DAYS_STEP_SECONDS : HOURS_STEP_SECONDS), 0],
@@ -266,36 +277,17 @@ suite('the alerts', { skip: noPromtool }, () => {
     assert.equal(complaints(burns.slice(2), DAYS_STEP_SECONDS), '');
   });
 
-  test('a total failure pages within five minutes; what may fail, or one error of a quiet service, never does', () => {
-    const job = (job: string, series: AllSeries, ...firing: Firing[]): Job => ({ job, series, firing });
-    const never = Array.from({ length: 60 }, (_, index): Firing => [BURNING.join('|'), index * HOURS_STEP_SECONDS, 0]);
-    const none: Count = () => 0;
-    const one: Count = (at) => (at < 2 * HOUR ? 0 : 1);
-    const outage = troubled(
-      (at) => 10 * at,
-      (at) => 10 * Math.max(at - HOUR, 0),
-      none,
-    );
+  test('no alert for what may fail, for one error of a quiet service, or for a service without requests', () => {
+    const firing = Array.from({ length: 60 }, (_, index): Firing => [BURNING.join('|'), index * HOURS_STEP_SECONDS, 0]);
+    const [allowed, none, one]: [Count, Count, Count] = [
+      (at) => 0.9 * MAY_FAIL * 10 * at,
+      () => 0,
+      (at) => (at < 2 * HOUR ? 0 : 1),
+    ];
     const jobs = [
-      job('outage', outage, ['PetCatalogErrors', HOUR, 0], ['PetCatalogErrors', HOUR + 300, 1]),
-      job(
-        'allowed',
-        troubled(
-          (at) => 10 * at,
-          (at) => 0.9 * MAY_FAIL * 10 * at,
-        ),
-        ...never,
-      ),
-      job(
-        'quiet',
-        troubled((at) => Math.floor(at / 600), one, one),
-        ...never,
-      ),
-      job(
-        'idle',
-        troubled(() => 7, none),
-        ...never,
-      ),
+      { job: 'allowed', series: troubled((at) => 10 * at, allowed), firing },
+      { job: 'quiet', series: troubled((at) => Math.floor(at / 600), one, one), firing },
+      { job: 'idle', series: troubled(() => 7, none), firing },
     ];
     assert.equal(complaints(jobs, HOURS_STEP_SECONDS), '');
   });
