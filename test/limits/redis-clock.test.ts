@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { systemTime } from '../../src/stdx/time.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import { untilTrue } from '../kit/clock.ts';
-import { OPERATOR } from '../kit/operator.ts';
+import { redisBench } from '../kit/limits/redis-bench.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { type RedisServer, redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 /** Limits by the clock of the Redis server, which the service only estimates. */
 
-/** Far above what these tests delay, so that nothing is an outage. */
-const ANSWER_MS = 20_000;
+const ONE_PER_MINUTE = { minute: 1, day: 1_000 };
 /** Each way. Twice of it is what the estimate may be off: more than the second in which decisions are told. */
 const DELAY_MS = 1_100;
 
@@ -26,8 +20,9 @@ test('slow answers make no wait too short, and refuse nothing after the end of a
   await using server = await startRedis();
   await using proxy = await openProxy({ host: '127.0.0.1', port: server.port });
   await using bench = await clockBench(proxy.port);
-  const { limiter, events } = bench;
-  const [open, ending] = [await bench.issue(), await bench.issue()];
+  const { events } = bench;
+  const limiter = bench.at(0);
+  const [open, ending] = [await bench.issue(ONE_PER_MINUTE), await bench.issue(ONE_PER_MINUTE)];
   for (const key of [open, open, ending]) await limiter.charge(key);
   const end = (await secondsOf(server)) + 4;
   const name = `pet-catalog:{${ending.id}}`;
@@ -48,8 +43,8 @@ test('a clock that is set back at the server locks out no client that is refused
   await using server = await startRedis();
   await using clock = await openClockProxy(server.port);
   await using bench = await clockBench(clock.port);
-  const { limiter } = bench;
-  const [spent, other] = [await bench.issue(), await bench.issue()];
+  const limiter = bench.at(0);
+  const [spent, other] = [await bench.issue(ONE_PER_MINUTE), await bench.issue(ONE_PER_MINUTE)];
   for (let i = 0; i < 2; i += 1) await limiter.charge(spent);
   clock.step(-3_600);
   // The answer to any request tells of the step.
@@ -59,33 +54,10 @@ test('a clock that is set back at the server locks out no client that is refused
   assert.ok(refused.reset - refused.now <= 60, `it is told to wait ${refused.reset - refused.now} s`);
 });
 
-/** A limiter that reads the clock of the Redis on a port, and keys of one request per minute. */
+/** A limiter that reads the clock of the Redis on a port. */
 async function clockBench(port: number) {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(temporaryFolder());
-  const time = systemTime();
-  const storage = stack.use(
-    await openStorage(
-      { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { time, categoriesMax: 10, categoriesBytesMax: 10_000 },
-    ),
-  );
-  const events = recordedEvents();
-  const url = `redis://127.0.0.1:${port}`;
-  const limiter = stack.use(new RedisLimiter({ storage, time, events, url, instances: 1, answerMs: ANSWER_MS }));
-  await limiter.connect();
-  const running = stack.move();
-  return {
-    limiter,
-    events,
-    async issue() {
-      const limits = { minute: 1, day: 1_000 };
-      const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
-      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-      return key;
-    },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
+  const url = () => `redis://127.0.0.1:${port}`;
+  return await redisBench({ url, instances: 1, time: systemTime(), isServerTime: true });
 }
 
 async function secondsOf(server: RedisServer): Promise<number> {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ApiKey } from '../../src/catalog/api-key.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { untilTrue } from '../kit/clock.ts';
-import { type ClusterBench, clusterBench } from '../kit/limits/cluster-bench.ts';
+import { type ClusterBench, clusterBench } from '../kit/limits/redis-bench.ts';
 import { type ClusterNode, startRedisCluster } from '../kit/redis-cluster.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
 import { Dice } from '../simulator/dice.ts';

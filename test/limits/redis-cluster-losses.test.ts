@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { slotOf } from '../../src/limits/redis/slots.ts';
 import { untilEqual } from '../kit/clock.ts';
-import { ANSWER_MS, clusterBench, LIMITS } from '../kit/limits/cluster-bench.ts';
+import { ANSWER_MS, clusterBench, LIMITS } from '../kit/limits/redis-bench.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../kit/redis-cluster.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
 

@@ -5,7 +5,7 @@ import { slotOf } from '../../src/limits/redis/slots.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilEqual } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
-import { clusterBench, LIMITS } from '../kit/limits/cluster-bench.ts';
+import { clusterBench, LIMITS } from '../kit/limits/redis-bench.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../kit/redis-cluster.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';

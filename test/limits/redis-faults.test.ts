@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
-import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { ApiKey } from '../../src/catalog/api-key.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
-import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { openStorage } from '../../src/storage/open.ts';
-import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
+import { ANSWER_MS } from '../../src/limits/redis/link.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
-import { OPERATOR } from '../kit/operator.ts';
+import { redisBench } from '../kit/limits/redis-bench.ts';
 import { serveProcess } from '../kit/process.ts';
-import { openProxy, type TestProxy } from '../kit/proxy.ts';
-import { type RedisServer, redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { type RecordedEvents, recordedEvents, temporaryFolder } from '../kit/service.ts';
+import { openProxy } from '../kit/proxy.ts';
+import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const INSTANCES = 2;
 const LIMITS: Limits = { minute: 2_000, day: 1_000_000 };
@@ -23,7 +20,7 @@ const skip = redisServerMissing();
 
 test('a slow Redis is given up at its deadline and used again once it is fast', { skip }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   await load.some();
   bench.proxy.delay(200);
   await bench.until('degraded');
@@ -35,7 +32,7 @@ test('a slow Redis is given up at its deadline and used again once it is fast', 
 
 test('a suspended Redis delays no request', { skip }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   await load.some();
   for (let outage = 1; outage <= 3; outage += 1) {
     bench.server.freeze();
@@ -49,7 +46,7 @@ test('a suspended Redis delays no request', { skip }, async (t) => {
 
 test('a Redis that was killed and returns empty is seeded with the counts', { skip }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   await load.some();
   await bench.server.kill();
   await bench.until('degraded');
@@ -63,7 +60,7 @@ test('cut connections and a black hole delay no request beyond the deadline', {
   skip,
 }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   for (const fault of ['cut', 'swallow', 'cut'] as const) {
     await load.some();
     bench.proxy[fault]();
@@ -77,7 +74,7 @@ test('cut connections and a black hole delay no request beyond the deadline', {
 
 test('a Redis that cannot write is treated as down', { skip }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   await load.some();
   await bench.server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
   await bench.until('degraded');
@@ -92,7 +89,7 @@ test('a Redis that cannot write is treated as down', { skip }, async (t) => {
 
 test('after FLUSHALL counts are restored from storage', { skip }, async (t) => {
   await using bench = await faultBench();
-  const load = bench.load();
+  const load = await bench.load();
   const flushes = 5;
   for (let i = 0; i < flushes; i += 1) {
     await load.some();
@@ -176,126 +173,32 @@ test('a password opens Redis, and no failure shows it', { skip }, async () => {
   }
 });
 
-interface FaultBench extends AsyncDisposable {
-  readonly server: RedisServer;
-  readonly proxy: TestProxy;
-  readonly limiters: readonly RedisLimiter[];
-  readonly storage: Awaited<ReturnType<typeof openStorage>>;
-  /** Why Redis was given up, each time. */
-  readonly lost: readonly unknown[];
-  /** How many calls and connection attempts failed. */
-  failures(): number;
-  now(): { readonly unix: number };
-  advance(seconds: number): void;
-  states(): string[];
-  issue(limits: Limits): Promise<ApiKey>;
-  start(): Promise<RedisLimiter>;
-  /** Waits until all limiters are in a state. */
-  until(state: string): Promise<void>;
-  load(): Load;
-}
-
-interface Load {
-  /** Waits until some more requests were decided, which shows that none waits for as long as a fault lasts. */
-  some(): Promise<void>;
-  /** Stops, and holds what was admitted and waited for against the promises: so many more than the plan at most. */
-  end(t: TestContext, moreMax?: () => number): Promise<void>;
-}
-
-/** Two instances on one database and a Redis of their own, behind a proxy, by a clock that stands still. */
-async function faultBench(url?: string): Promise<FaultBench> {
-  const folder = temporaryFolder();
-  const clock = manualClock();
-  const server = await startRedis();
-  const proxy = await openProxy({ host: '127.0.0.1', port: server.port });
-  const database = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
-  const storage = await openStorage(database, { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 });
-  const over = new AbortController();
-  const lost: unknown[] = [];
-  let failures = 0;
-  const events: RecordedEvents = {
-    ...recordedEvents(),
-    limiterDegraded: (error) => lost.push(error),
-    redisFailed: () => {
-      failures += 1;
-    },
-  };
-  const start = async () => {
-    const limiter = new RedisLimiter({
-      storage,
-      time: clock,
-      serverTime: clock,
-      events,
-      url: url ?? `redis://127.0.0.1:${proxy.port}`,
-      instances: INSTANCES,
-    });
-    await limiter.connect();
-    return limiter;
-  };
-  const limiters = await Promise.all(Array.from({ length: INSTANCES }, start));
-  const states = () => limiters.map(({ state }) => state);
+/** Two instances behind a proxy before a Redis of their own. */
+async function faultBench(url?: string) {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startRedis());
+  const proxy = stack.use(await openProxy({ host: '127.0.0.1', port: server.port }));
+  const own = `redis://127.0.0.1:${proxy.port}`;
+  const bench = stack.use(await redisBench({ url: () => url ?? own, instances: INSTANCES, answerMs: ANSWER_MS }));
+  const running = stack.move();
   return {
-    ...{ server, proxy, limiters, storage, lost, start, states },
-    failures: () => failures,
-    now: clock.now,
-    advance: clock.advance,
-    issue: (limits) => issue(storage, limits),
-    until: (state) => untilTrue(() => states().every((each) => each === state), `all ${state}`),
-    load: () => load(limiters, issue(storage, LIMITS), over.signal),
-    async [Symbol.asyncDispose]() {
-      over.abort();
-      await Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));
-      await proxy[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-      await storage[Symbol.asyncDispose]();
-      folder[Symbol.dispose]();
-    },
-  };
-}
-
-async function issue(storage: FaultBench['storage'], limits: Limits): Promise<ApiKey> {
-  const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
-  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-  return key;
-}
-
-/** Calls all instances with one key, without pause. */
-function load(limiters: readonly RedisLimiter[], issued: Promise<ApiKey>, over: AbortSignal): Load {
-  const waitsMs: number[] = [];
-  let admitted = 0;
-  let isEnding = false;
-  const call = async (limiter: RedisLimiter) => {
-    const key = await issued;
-    while (!isEnding && !over.aborted) {
-      const startedMs = performance.now();
-      const { refusal } = await limiter.charge(key);
-      waitsMs.push(performance.now() - startedMs);
-      if (!refusal) admitted += 1;
-      await wait(20);
-    }
-  };
-  const callers = Array.from({ length: CALLERS }, (_, i) => call(limiters[i % limiters.length] as RedisLimiter));
-  return {
-    some: () => {
-      const enough = waitsMs.length + 200;
-      return untilTrue(() => waitsMs.length >= enough, 'more decisions');
-    },
-    async end(t, moreMax = () => INSTANCES * SHARE) {
-      isEnding = true;
-      await Promise.all(callers);
-      // What the key has left, in full: there is but one window, as the clock stands still.
-      const spend = async (limiter: RedisLimiter) => {
-        while (!(await limiter.charge(await issued)).refusal) admitted += 1;
+    ...{ ...bench, server, proxy },
+    /** Calls all instances with one key; `end` holds what was admitted against so many more than its limit at most. */
+    async load() {
+      const key = await bench.issue(LIMITS);
+      const { some, admitted, end } = bench.load([key], { paceMs: 20, callers: CALLERS / INSTANCES });
+      return {
+        some,
+        async end(t: TestContext, moreMax = () => INSTANCES * SHARE) {
+          await end();
+          // What the key has left, in full: there is but one window, as the clock stands still.
+          const sum = admitted(key).length + (await bench.spend(key));
+          const most = LIMITS.minute + moreMax();
+          t.diagnostic(`${sum} admitted of ${most} at most`);
+          assert.ok(sum >= LIMITS.minute && sum <= most, `${sum} were admitted`);
+        },
       };
-      await Promise.all(limiters.flatMap((limiter) => [spend(limiter), spend(limiter)]));
-      const most = LIMITS.minute + moreMax();
-      const sorted = waitsMs.toSorted((one, other) => one - other);
-      const slowest = sorted.at(-1) ?? 0;
-      const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-      t.diagnostic(
-        `${admitted} admitted of ${most} at most; waits: p99 ${p99.toFixed(1)} ms, ${slowest.toFixed(1)} ms`,
-      );
-      assert.ok(admitted >= LIMITS.minute && admitted <= most, `${admitted} were admitted`);
     },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

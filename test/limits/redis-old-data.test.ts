@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { ApiKey } from '../../src/catalog/api-key.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import type { LimitStorage } from '../../src/catalog/window-counts.ts';
 import type { DatabaseAddress } from '../../src/config.ts';
-import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { openStorage } from '../../src/storage/open.ts';
-import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { openSwitchProxy } from '../kit/faults/switch-proxy.ts';
-import { OPERATOR } from '../kit/operator.ts';
+import { redisBench } from '../kit/limits/redis-bench.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 /** A Redis that returns with older data: no token is spent twice. */
 
 const SPENT: Limits = { minute: 40, day: 1_000 };
 const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
-
-/** Redis is lost when a test cuts it off, and not when a busy machine makes it miss a deadline. */
-const ANSWER_MS = 20_000;
 
 const options = { skip: redisServerMissing() };
 
@@ -76,6 +69,7 @@ test('while storage hangs, Redis and local memory decide; afterwards all three a
 }, async () => {
   await using postgres = await startPostgres();
   await using bench = await oldDataBench({ engine: 'postgres', url: postgres.url });
+  const one = bench.at(0);
   const keys = await bench.spendSome();
   const own = await bench.issue(SPENT);
   await bench.spend(own, 10);
@@ -83,13 +77,12 @@ test('while storage hangs, Redis and local memory decide; afterwards all three a
   await bench.spendTheRest(keys);
   await bench.saveAll();
   postgres.freeze();
-  await bench.spend(own, 30);
+  for (let requests = 0; requests < 30; requests += 1) await one.charge(own);
   await bench.redis.kill();
   await bench.until('degraded');
   await bench.redis.start();
   await bench.until('ok');
 
-  const [one] = bench.limiters;
   const timed = async (key: ApiKey) => {
     const startedMs = performance.now();
     assert.equal((await one.charge(key)).refusal, undefined, 'Redis is believed');
@@ -139,60 +132,35 @@ interface Keys {
   readonly spentDay: ApiKey;
 }
 
-/** Two instances on one database and a Redis of their own, which can be exchanged, by a clock that stands still. */
+/** Two instances on a Redis of their own, which can be exchanged. */
 async function oldDataBench(database?: DatabaseAddress) {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(temporaryFolder());
-  const clock = manualClock();
   const redis = stack.use(await startRedis());
   const proxy = stack.use(await openSwitchProxy(redis.port));
-  const file = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
-  const storage = stack.use(
-    await openStorage(database ?? file, { time: clock, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
-  );
-  const lost: unknown[] = [];
-  const events = { ...recordedEvents(), limiterDegraded: (error: unknown) => lost.push(error) };
-  const start = async () => {
-    const url = `redis://127.0.0.1:${proxy.port}`;
-    const time = { time: clock, serverTime: clock };
-    const counting = { url, instances: 2, answerMs: ANSWER_MS };
-    const limiter = new RedisLimiter({ storage, ...time, events, ...counting });
-    await limiter.connect();
-    // Connecting has a deadline of its own.
-    await untilEqual(() => limiter.state, 'ok');
-    return limiter;
-  };
-  const limiters = [stack.use(await start()), stack.use(await start())] as const;
-  const [one] = limiters;
-  const issue = async (limits: Limits) => {
-    const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
-    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-    return key;
-  };
-  const spend = async (key: ApiKey, requests: number) => {
-    for (let i = 0; i < requests; i += 1) assert.equal((await one.charge(key)).refusal, undefined);
-  };
-  const refuses = async ({ spent, spentDay }: Keys) => {
-    const peeks = limiters.flatMap((limiter) => [spent, spentDay].map((key) => limiter.peek(key)));
-    const decisions = await Promise.all(peeks);
-    return decisions.every(({ refusal }) => refusal !== undefined);
-  };
+  const url = () => `redis://127.0.0.1:${proxy.port}`;
+  const bench = stack.use(await redisBench({ url, ...(database && { database }) }));
+  // Connecting has a deadline of its own.
+  await bench.until('ok');
+  bench.lost.length = 0;
+  const { limiters, issue, spend } = bench;
   const running = stack.move();
   return {
-    ...{ redis, proxy, limiters, lost, storage, start, issue, spend, refuses },
-    until: (state: string) => untilTrue(() => limiters.every((limiter) => limiter.state === state)),
-    saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
+    ...{ ...bench, redis, proxy },
+    async refuses({ spent, spentDay }: Keys) {
+      const peeks = limiters.flatMap((limiter) => [spent, spentDay].map((key) => limiter.peek(key)));
+      const decisions = await Promise.all(peeks);
+      return decisions.every(({ refusal }) => refusal !== undefined);
+    },
     async spendSome(): Promise<Keys> {
       const keys = { spent: await issue(SPENT), spentDay: await issue(SPENT_DAY) };
-      for (const key of Object.values(keys)) await spend(key, 3);
+      for (const key of Object.values(keys)) assert.equal(await spend(key, 3), 3);
       return keys;
     },
-    async spendTheRest({ spent, spentDay }: Keys) {
-      await spend(spent, 37);
-      await spend(spentDay, 37);
+    async spendTheRest(keys: Keys) {
+      for (const key of Object.values(keys)) assert.equal(await spend(key), 37);
     },
     async assertNothingIsGivenAgain({ spent, spentDay }: Keys) {
-      await using fresh = await start();
+      await using fresh = await bench.start();
       for (const limiter of [...limiters, fresh]) {
         assert.equal((await limiter.charge(spent)).refusal, 'rate_limit_exceeded');
         assert.equal((await limiter.charge(spentDay)).refusal, 'daily_quota_exceeded');

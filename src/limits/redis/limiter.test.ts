@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { manualClock } from '../../../test/kit/clock.ts';
-import { type LimiterBench, limiterContract, storedKeys } from '../../../test/kit/limiter-contract.ts';
-import { OPERATOR } from '../../../test/kit/operator.ts';
+import { limiterContract, storedKeys } from '../../../test/kit/limiter-contract.ts';
+import { redisBench } from '../../../test/kit/limits/redis-bench.ts';
 import { keyPrefix, redis, sharedRedis } from '../../../test/kit/redis-server.ts';
-import { recordedEvents, temporaryFolder } from '../../../test/kit/service.ts';
-import { type ApiKey, newApiKey, secretRecord } from '../../catalog/api-key.ts';
-import type { Storage } from '../../catalog/storage.ts';
-import { openStorage } from '../../storage/open.ts';
+import { PLANS } from '../../catalog/plan.ts';
 import { Bans } from '../bans.ts';
-import { RedisLimiter } from './limiter.ts';
+import type { RedisLimiter } from './limiter.ts';
 
-/** These tests are about counting: a machine that is slow for a moment must not turn them into an outage. */
-const ANSWER_MS = 20_000;
+const [FREE, PRO] = [PLANS.free, PLANS.pro];
 
 const { url, skip } = await sharedRedis();
 
@@ -24,9 +18,9 @@ test('of simultaneous requests to four instances, exactly as many are admitted a
   skip,
 }, async () => {
   await using shared = await bench(4);
-  const key = await shared.issue('pro');
-  for (let used = 0; used < 100; used += 1) await at(shared.limiters, used % 4).charge(key);
-  const decisions = await Promise.all(Array.from({ length: 1_000 }, (_, i) => at(shared.limiters, i % 4).charge(key)));
+  const key = await shared.issue(PRO);
+  for (let used = 0; used < 100; used += 1) await shared.at(used).charge(key);
+  const decisions = await Promise.all(Array.from({ length: 1_000 }, (_, i) => shared.at(i).charge(key)));
   const admitted = decisions.filter(({ refusal }) => !refusal);
   assert.equal(admitted.length, 200);
   assert.equal(new Set(admitted.map(({ remaining }) => remaining)).size, 200, 'each was told another remainder');
@@ -35,7 +29,7 @@ test('of simultaneous requests to four instances, exactly as many are admitted a
 
 test('a value outlives the UTC day that it counts, and no key that is no longer used stays', { skip }, async () => {
   await using shared = await bench(1);
-  const key = await shared.issue();
+  const key = await shared.issue(FREE);
   await shared.limiter.charge(key);
   const name = `${shared.keyPrefix}:{${key.id}}`;
   const left = Number(await redis(url, ['TTL', name]));
@@ -47,7 +41,7 @@ test('a value outlives the UTC day that it counts, and no key that is no longer 
 
 test('an unreadable value affects neither its key nor others', { skip }, async () => {
   await using shared = await bench(1);
-  const key = await shared.issue();
+  const key = await shared.issue(FREE);
   for (let i = 0; i < 50; i += 1) await shared.limiter.charge(key);
   await redis(url, ['SET', `${shared.keyPrefix}:{${key.id}}`, 'from a later version']);
   assert.equal((await shared.limiter.charge(key)).day.remaining, 949);
@@ -55,70 +49,26 @@ test('an unreadable value affects neither its key nor others', { skip }, async (
   assert.equal(shared.limiter.state, 'ok');
 });
 
-interface RedisBench extends LimiterBench {
-  /** What counts in each instance; `limiter` is the first, with its bans. */
-  readonly limiters: RedisLimiter[];
-  readonly keyPrefix: string;
-  issue(plan?: 'free' | 'pro'): Promise<ApiKey>;
-}
-
-async function bench(instances: number): Promise<RedisBench> {
-  const folder = temporaryFolder();
-  const keys = keyPrefix(url);
-  const clock = manualClock();
-  const storage = await openStorage(
-    { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 },
-  );
-  const events = recordedEvents();
-  const start = async () => {
-    const limiter = new RedisLimiter({
-      storage,
-      time: clock,
-      serverTime: clock,
-      events,
-      url,
-      instances,
-      keyPrefix: keys.prefix,
-      answerMs: ANSWER_MS,
-    });
-    await limiter.connect();
-    assert.equal(limiter.state, 'ok');
-    return limiter;
-  };
-  const withBans = (limiter: RedisLimiter) => new Bans(limiter, { storage, time: clock, events, banAfter: 60 });
-  const limiters = await Promise.all(Array.from({ length: instances }, start));
-  const bans = limiters.map(withBans);
-  const stop = () => Promise.all(bans.map((each) => each[Symbol.asyncDispose]()));
+/** Instances on a prefix of their own in the shared Redis; `limiter` is the first, with its bans. */
+async function bench(instances: number) {
+  await using stack = new AsyncDisposableStack();
+  const keys = stack.use(keyPrefix(url));
+  const own = stack.use(await redisBench({ url: () => url, instances, keyPrefix: keys.prefix }));
+  await own.until('ok');
+  const { storage, clock, events, limiters } = own;
+  const newBans = (limiter: RedisLimiter) => new Bans(limiter, { storage, time: clock, events, banAfter: 60 });
+  let bans = newBans(own.at(0));
+  const running = stack.move();
   return {
-    limiter: (await storedKeys(storage))(() => at(bans, 0)),
-    limiters,
-    storage,
-    clock,
+    ...own,
+    limiter: (await storedKeys(storage))(() => bans),
     keyPrefix: keys.prefix,
-    issue: (plan = 'free') => issue(storage, plan),
     async restart() {
-      await stop();
-      limiters.splice(0, instances, ...(await Promise.all(Array.from({ length: instances }, start))));
-      bans.splice(0, instances, ...limiters.map(withBans));
+      await bans[Symbol.asyncDispose]();
+      limiters[0] = await own.start();
+      await own.until('ok');
+      bans = newBans(limiters[0]);
     },
-    async [Symbol.asyncDispose]() {
-      await stop();
-      await keys[Symbol.asyncDispose]();
-      await storage[Symbol.asyncDispose]();
-      folder[Symbol.dispose]();
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
-}
-
-async function issue(storage: Storage, plan: 'free' | 'pro'): Promise<ApiKey> {
-  const { key, secret } = newApiKey({ name: plan, environment: 'production', plan }, 0);
-  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-  return key;
-}
-
-function at<T>(items: readonly T[], index: number): T {
-  const item = items[index];
-  assert.ok(item !== undefined);
-  return item;
 }
