@@ -52,12 +52,12 @@ describe('a family of headers is found by itself, and a limit that is kept passe
 describe('no rule accuses a limiter that is right in another way:', () => {
   const { 'bans after a dozen refusals': _, ...others } = HONEST;
   const limiters = Object.entries(others).filter(([name, way]) => {
-    return /bucket|window|minutes|days|limit of|503|Date|ms|gzip|connection|HTTP|answer/.test(name) && way;
+    return /bucket|window|minutes|days|limit of|503|Date|answer/.test(name) && way;
   });
   for (const [name, way] of limiters) {
     test(name, async () => {
+      // With headers in Unix seconds they are judged by the rules of the interface, which are the same.
       for (const [index, isFull] of [
-        [0, true],
         [2, false],
         [7, true],
       ] as const) {

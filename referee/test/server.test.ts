@@ -78,6 +78,7 @@ describe('referee server', () => {
 
   test('says what a rule that is not judged needs', async () => {
     const [other, waits, plan] = ['auth.other-environment', 'limits.window-opens-again', 'limits.key-plan'];
+    const limited = ['--limited-key', 'x'];
     for (const [rule, more, said] of [
       [other, [], 'no --other-environment-key'],
       [other, ['--other-environment-key', 'x'], 'passed'],
@@ -85,8 +86,9 @@ describe('referee server', () => {
       [plan, ['--key-plan', 'business'], 'passed'],
       [plan, ['--key-plan', 'pro'], 'failed'],
       [waits, [], 'no --limited-key'],
-      [waits, ['--limited-key', 'x'], 'it waits for a window; --full judges it'],
-      [waits, ['--limited-key', 'x', '--full'], 'the limited key is answered with 401'],
+      ['limits.plan', limited, 'no --plan'],
+      [waits, limited, 'it waits for a window; --full judges it'],
+      [waits, [...limited, '--full'], 'the limited key is answered with 401'],
     ] as const) {
       const { stdout } = await server(service.url, '--json', '--only', rule, ...more);
       const [{ verdict, reason }] = JSON.parse(stdout).rules;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Learned, UNKNOWN_CLIENT } from './learned.ts';
+import { UNKNOWN_CLIENT } from './learned.ts';
 import type { Note, Play } from './note.ts';
 import { judge, RULE_NAMES, USUAL_CUSTOMS } from './rules.ts';
 
@@ -19,6 +19,9 @@ const greased = { step: 'grease' };
 const post = { method: 'POST', body: 'dog', idempotencyKey: 'k' };
 const created = { ...post, status: 201 };
 const lostCreate = { ...created, ...lost };
+const failedCreate = { ...post, ...failed };
+const otherKey = { ...created, idempotencyKey: 'l' };
+const withoutKey = { ...created, idempotencyKey: null };
 const refused = { ...post, status: 400 };
 
 /** Tries of one call with these waits between them. */
@@ -32,10 +35,9 @@ function tries(differs: Differs, ...waits: number[]): Happened[] {
 
 /** Requests, each after its moment. */
 function sent(...parts: readonly (number | Differs)[]): Happened[] {
-  const happened: Happened[] = [];
-  for (let index = 0; index < parts.length; index += 2)
-    happened.push([parts[index] as number, parts[index + 1] as Differs]);
-  return happened;
+  return Array.from({ length: parts.length / 2 }, (_, index) => {
+    return [parts[2 * index] as number, parts[2 * index + 1] as Differs];
+  });
 }
 
 function notesOf(happened: readonly Happened[]): Note[] {
@@ -55,21 +57,16 @@ function notesOf(happened: readonly Happened[]): Note[] {
   });
 }
 
-interface More extends Partial<Play> {
-  readonly learned?: Learned;
-}
-
-function judged(happened: readonly Happened[], { learned = UNKNOWN_CLIENT, ...more }: More = {}) {
-  const requests = notesOf(happened);
-  const play = { script: 'ok', reached: 0, steps: 1, requests, remarks: [], ...more };
-  return judge(play, learned, USUAL_CUSTOMS);
+function judged(happened: readonly Happened[], more: Partial<Play> = {}) {
+  const play = { script: 'ok', reached: 0, steps: 1, requests: notesOf(happened), remarks: [], ...more };
+  return judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
 }
 
 /** Rules that every failure puts to the test; they are shown where they are broken. */
 const USUALLY_TESTED = /^(recovers|gives-up|backs-off|tells)$/;
 
 /** The rules that were put to the test, each with its verdict. */
-function verdicts(happened: readonly Happened[], more?: More): string {
+function verdicts(happened: readonly Happened[], more?: Partial<Play>): string {
   const { tested, findings } = judged(happened, more);
   const isMet = (rule: string) => [...tested].some((cell) => cell.startsWith(`${rule} `));
   const isBroken = (rule: string) => findings.some((each) => each.rule === rule);
@@ -79,11 +76,7 @@ function verdicts(happened: readonly Happened[], more?: More): string {
     .join(', ');
 }
 
-function evidence(...happened: readonly Happened[]): string[] {
-  return judged(happened)
-    .findings.filter(({ rule }) => rule !== 'recovers')
-    .map(({ text }) => text);
-}
+const ended = (exit: number | null, timedOut = false) => ({ command: { exit, timedOut } });
 
 const CASES: readonly (readonly [name: string, met: string, happened: readonly Happened[], more?: Partial<Play>])[] = [
   ['nothing', '', []],
@@ -101,150 +94,86 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['two retries at once', '', [...tries(lost, 0), [0, ok]]],
   ['three retries within 34 ms', 'backs-off broken', [...tries(lost, 4, 10), [34, ok]]],
   ['three retries within 35 ms', '', [...tries(lost, 5, 10), [35, ok]]],
-  ['four retries within 74 ms', 'backs-off broken', [...tries(failed, 50, 0, 0), [74, ok]]],
-  ['five retries after 25 ms each', '', [...tries(failed, 25, 25, 25, 25), [125, ok]]],
   ['six retries after 29 ms each', 'backs-off broken', [...tries(failed, 29, 29, 29, 29, 29), [174, ok]]],
   ['retries after half a Retry-After', 'backs-off broken', [...tries({ ...busy, isDelivered: false }, 5, 5), [15, ok]]],
   ['retries of full jitter', '', [...tries(failed, 3, 190, 20), [700, ok]]],
   ['retries after a Retry-After', 'waits kept', [...tries(busy, 1_000, 1_000, 1_300), [4_400, ok]]],
-  [
-    'retries that another call came between',
-    '',
-    sent(0, failed, 1, other, 2, failed, 3, other, 4, failed, 5, other, 6, ok),
-  ],
+  ['retries that another call came between', '', sent(0, failed, 1, other, 2, failed, 3, other, 4, failed, 5, other)],
   ['another call in the moment of the answer', '', sent(0, failed, 0, other, 5, ok)],
   ['a slow answer', '', sent(0, { step: 'slow:5', answeredAt: 5_000 }, 5_010, other)],
 
   ['a 400 repeated at once', 'stops broken', sent(0, refused, 999, refused)],
   [
-    'a 400 repeated in the moment of the answer',
+    'a 400 repeated in the moment of its answer',
     'stops broken',
     sent(0, refused, 0, { ...refused, answeredAt: 9_000 }),
   ],
   ['a 400 asked for again later', 'stops kept', sent(0, refused, 1_000, refused)],
   ['a 400 repeated with another body', 'stops kept', sent(0, refused, 1, { ...created, body: 'other' })],
   ['a 400 repeated after another call', 'stops kept', sent(0, refused, 1, other, 2, refused)],
-  [
-    'a 400 while the same was under way',
-    'stops kept',
-    sent(0, { ...refused, answeredAt: 5 }, 1, { ...refused, answeredAt: 6 }),
-  ],
+  ['a 400 while the same was under way', 'stops kept', sent(0, { ...refused, answeredAt: 5 }, 1, refused)],
   [
     'a 400 that did not arrive',
     'retries-safely kept, once kept',
     sent(0, { ...refused, isDelivered: false }, 9_000, other),
   ],
-  [
-    'a 401 repeated with other credentials',
-    'stops kept',
-    sent(0, { status: 401, credentials: 'old' }, 1, { credentials: 'new' }),
-  ],
-  [
-    'a 401 repeated with the same credentials',
-    'stops broken',
-    sent(0, { status: 401, credentials: 'a' }, 1, { status: 401, credentials: 'a' }),
-  ],
+  ['a 401 repeated with other credentials', 'stops kept', sent(0, { status: 401 }, 1, { credentials: 'new' })],
   ['a 404 polled', '', tries({ status: 404 }, 5, 5, 5)],
 
-  ['a POST repeated with key and body', 'retries-safely kept', sent(0, { ...post, ...failed }, 500, created)],
+  ['a POST repeated with key and body', 'retries-safely kept', sent(0, failedCreate, 500, created)],
+  ['a POST repeated with another key', 'retries-safely broken', sent(0, failedCreate, 500, otherKey)],
+  ['a POST repeated so in the moment of its answer', 'retries-safely broken', sent(0, failedCreate, 0, otherKey)],
+  ['a POST repeated without a key', 'retries-safely broken', sent(0, { ...withoutKey, ...failed }, 1_000, withoutKey)],
   [
-    'a POST repeated with another key',
-    'retries-safely broken',
-    sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: 'l' }),
-  ],
-  [
-    'a POST repeated with another key in the moment of the answer',
-    'retries-safely broken',
-    sent(0, { ...post, ...failed }, 0, { ...created, idempotencyKey: 'l' }),
-  ],
-  [
-    'a POST repeated without a key',
-    'retries-safely broken',
-    sent(0, { ...post, ...failed, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
-  ],
-  [
-    'a POST repeated without a key, after an answer that nothing was done',
+    'the same after an answer that nothing was done',
     'waits kept',
-    sent(0, { ...post, ...busy, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
+    sent(0, { ...withoutKey, ...busy }, 1_000, withoutKey),
   ],
+  ['a 429 repeated with another key', 'waits kept', sent(0, { ...post, ...limited }, 2_000, otherKey)],
+  ['a key with another body', 'retries-safely broken', sent(0, failedCreate, 500, { ...created, body: 'cat' })],
   [
-    'a key with another body',
-    'retries-safely broken',
-    sent(0, { ...post, ...failed }, 500, { ...created, body: 'cat' }),
-  ],
-  [
-    'another create after one that failed',
+    'another create after a failed one',
     'retries-safely kept',
-    sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: 'l', body: 'cat' }),
+    sent(0, failedCreate, 500, { ...otherKey, body: 'cat' }),
   ],
-  [
-    'a repetition after other calls and a long pause',
-    'retries-safely broken',
-    sent(0, { ...post, ...failed }, 5, other, 90_000, { ...created, idempotencyKey: 'l' }),
-  ],
+  ['a repetition after a long pause', 'retries-safely broken', sent(0, failedCreate, 5, other, 90_000, otherKey)],
   [
     'equal creates at once, each repeated with its key',
     'retries-safely kept, once kept',
-    sent(
-      0,
-      { ...lostCreate, answeredAt: 9 },
-      1,
-      { ...lostCreate, idempotencyKey: 'l', answeredAt: 8 },
-      20,
-      { ...created, idempotencyKey: 'l' },
-      30,
-      { ...created },
-    ),
+    sent(0, { ...lostCreate, answeredAt: 9 }, 1, { ...otherKey, ...lost, answeredAt: 8 }, 20, otherKey, 30, created),
   ],
   [
     'equal creates at once without a key, one of them lost',
     'retries-safely kept, once kept',
-    sent(0, { ...lostCreate, idempotencyKey: null, answeredAt: 9 }, 1, {
-      ...created,
-      idempotencyKey: null,
-      answeredAt: 8,
-    }),
-  ],
-  [
-    'a 429 repeated with another key',
-    'waits kept',
-    sent(0, { ...post, ...limited }, 2_000, { ...created, idempotencyKey: 'l' }),
+    sent(0, { ...withoutKey, ...lost, answeredAt: 9 }, 1, { ...withoutKey, answeredAt: 8 }),
   ],
 
-  ['a lost create that was replayed', 'retries-safely kept, once kept', sent(0, lostCreate, 500, { ...created })],
-  ['a lost create made a second time', 'once broken', sent(0, lostCreate, 500, { ...created, idempotencyKey: 'l' })],
+  ['a lost create that was replayed', 'retries-safely kept, once kept', sent(0, lostCreate, 500, created)],
+  ['a lost create made a second time', 'once broken', sent(0, lostCreate, 500, otherKey)],
   [
     'a lost create made anew after a refusal',
     'once broken',
-    sent(0, lostCreate, 500, { ...post, ...failed, idempotencyKey: 'l' }, 900, { ...created, idempotencyKey: 'l' }),
+    sent(0, lostCreate, 500, { ...failedCreate, idempotencyKey: 'l' }, 900, otherKey),
   ],
   [
     'a lost create that is asked for again after two refusals',
     'retries-safely kept, once kept',
-    sent(0, lostCreate, 500, { ...post, ...failed }, 900, { ...post, ...failed }, 1_900, created),
+    sent(0, lostCreate, 500, failedCreate, 900, failedCreate, 1_900, created),
   ],
   ['a lost create that is not repeated', 'retries-safely kept, once kept', sent(0, lostCreate, 1, other)],
 
-  ['ten tries', '', tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000)],
-  [
-    'ten tries, the last of which succeeds',
-    '',
-    [...tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000), [7_000, ok]],
-  ],
-  [
-    'eleven tries',
-    'gives-up broken',
-    [...tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000), [8_000, ok]],
-  ],
+  ['ten tries', '', tries(lost, 200, 400, 800, ...Array(6).fill(1_000))],
+  ['ten tries, the last of which succeeds', '', [...tries(lost, 200, 400, 800, ...Array(5).fill(1_000)), [7_000, ok]]],
+  ['eleven tries', 'gives-up broken', [...tries(lost, 200, 400, 800, ...Array(6).fill(1_000)), [8_000, ok]]],
   [
     'two rounds of six tries with a pause longer than any backoff',
     '',
-    [...tries(lost, 100, 100, 100, 100, 100, 10_001, 100, 100, 100, 100, 100)],
+    tries(lost, ...Array(5).fill(100), 10_001, ...Array(5).fill(100)),
   ],
   [
     'eleven tries with long waits',
     'gives-up broken',
-    tries(lost, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000),
+    tries(lost, 2_000, 4_000, 8_000, 16_000, ...Array(6).fill(30_000)),
   ],
   [
     'two rounds of six tries with a pause ten times as long as the longest wait',
@@ -262,25 +191,10 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
 
   ['another call after a greased answer', 'tolerates kept', sent(0, greased, 10, other)],
   ['a greased answer as the last', '', [[0, greased]]],
-  [
-    'a greased answer, and a command that failed',
-    'tolerates broken',
-    [[0, greased]],
-    { command: { exit: 1, timedOut: false } },
-  ],
-  [
-    'a greased answer, and a command that a signal ended',
-    'tolerates broken',
-    [[0, greased]],
-    { command: { exit: null, timedOut: false } },
-  ],
-  ['a greased answer, and a command that was stopped', '', [[0, greased]], { command: { exit: 1, timedOut: true } }],
-  [
-    'a greased answer, and a command that ended well',
-    'tolerates kept',
-    [[0, greased]],
-    { command: { exit: 0, timedOut: false } },
-  ],
+  ['a greased answer, then a failed command', 'tolerates broken', [[0, greased]], ended(1)],
+  ['a greased answer, then a command ended by a signal', 'tolerates broken', [[0, greased]], ended(null)],
+  ['a greased answer, then a command that was stopped', '', [[0, greased]], ended(1, true)],
+  ['a greased answer, then a command that ended well', 'tolerates kept', [[0, greased]], ended(0)],
   ['a greased answer repeated, and no other one', 'tolerates broken', sent(0, greased, 10, ok)],
   ['a greased answer repeated by a loop', '', sent(0, greased, 10, ok, 20, ok)],
   ['greased answers repeated, and no plain one to compare with', '', sent(0, greased, 10, greased)],
@@ -291,37 +205,33 @@ for (const [name, met, happened, more] of CASES) {
   test(`judged: ${name}`, () => assert.equal(verdicts(happened, more), met));
 }
 
-for (const status of [400, 401, 403, 409, 410, 413, 415, 422]) {
-  test(`a ${status} is not repeated unchanged`, () => {
-    assert.equal(verdicts(sent(0, { status }, 5, { status })), 'stops broken');
-  });
-}
+test('what can never succeed is not repeated unchanged', () => {
+  for (const status of [400, 401, 403, 409, 410, 413, 415, 422])
+    assert.equal(verdicts(sent(0, { status }, 5, { status })), 'stops broken', `${status}`);
+});
 
 test('the evidence names the requests, and what was asked for', () => {
-  for (const [happened, ...said] of [
+  const [get, create] = ['GET /v1/categories', 'POST /v1/categories'];
+  const repeats = `Request 2 (${create}) repeats request 1 (${create})`;
+  for (const [happened, said] of [
     [
       sent(0, ok, 100, limited, 150, { ...limited, isEarly: true }, 9_000, ok),
-      'Request 3 (GET /v1/categories) came 50 ms after request 2 (GET /v1/categories), a 429 that asked to wait 2 s',
+      `Request 3 (${get}) came 50 ms after request 2 (${get}), a 429 that asked to wait 2 s`,
     ],
     [
       tries(failed, 5, 5, 5),
-      'Request 4 (GET /v1/categories) was the last of 3 retries, which waited 15 ms together; a backoff waits 35 ms at least',
+      `Request 4 (${get}) was the last of 3 retries, which waited 15 ms together; a backoff waits 35 ms at least`,
     ],
-    [sent(0, refused, 5, refused), 'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories), a 400'],
-    [
-      sent(0, lostCreate, 500, { ...created, idempotencyKey: 'l' }),
-      'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) under another idempotency key, after no answer',
-    ],
-    [
-      sent(0, { ...post, ...failed }, 500, { ...created, idempotencyKey: null }),
-      'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) without an idempotency key, after a 500',
-    ],
-    [
-      sent(0, { ...post, ...failed }, 500, { ...created, body: 'cat' }),
-      'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) with the same key, and another body',
-    ],
-    [tries(lost, ...Array(11).fill(200)), 'Request 11 (GET /v1/categories) is try 11 of 12 of its call'],
-  ] as [Happened[], ...string[]][]) {
-    assert.deepEqual(evidence(...happened), said);
+    [sent(0, refused, 5, refused), `${repeats}, a 400`],
+    [sent(0, lostCreate, 500, otherKey), `${repeats} under another idempotency key, after no answer`],
+    [sent(0, failedCreate, 500, withoutKey), `${repeats} without an idempotency key, after a 500`],
+    [sent(0, failedCreate, 500, { ...created, body: 'cat' }), `${repeats} with the same key, and another body`],
+    [tries(lost, ...Array(11).fill(200)), `Request 11 (${get}) is try 11 of 12 of its call`],
+  ] as const) {
+    const findings = judged(happened).findings.filter(({ rule }) => rule !== 'recovers');
+    assert.deepEqual(
+      findings.map(({ text }) => text),
+      [said],
+    );
   }
 });

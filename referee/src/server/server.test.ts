@@ -78,25 +78,6 @@ test('a key that is nearly right is masked, and one that is like it has its pref
   assert.equal(unknownKeyLike(key), 'petcat_live_unknownunknow');
 });
 
-test('a rule is skipped for what it needs', async () => {
-  const only = ['auth.other-environment', 'limits.plan', 'limits.per-key', 'bans.end', 'limits.retry-after-suffices'];
-  const [other, noKey] = ['auth.other-environment skipped: no --other-environment-key', 'skipped: no --limited-key'];
-  const nothing = 'nothing could be judged';
-  const limits = ['limits.per-key', 'limits.retry-after-suffices', 'limits.plan', 'bans.end'];
-  assert.deepEqual(await verdictsOf({}, { only, limitedKey: undefined }), [
-    other,
-    ...limits.map((id) => `${id} ${noKey}`),
-    nothing,
-  ]);
-  assert.deepEqual(await verdictsOf({}, { only }), [
-    other,
-    'limits.per-key passed: null',
-    'limits.retry-after-suffices skipped: Retry-After of the limited key lasts for 58 s; --full waits',
-    'limits.plan skipped: no --plan',
-    'bans.end skipped: it waits for a window; --full judges it',
-  ]);
-});
-
 test('rules are selected by level, by name even of another level, and never against --skip', () => {
   const ids = (options: Parameters<typeof selected>[0]) => selected(options).map(({ id }) => id);
   const [plan, own] = ['limits.plan', 'errors.404'];
