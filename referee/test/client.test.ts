@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Cell, ClientReport } from '../src/client/report.ts';
-import { COMMAND, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
+import { COMMAND, isAlive, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
@@ -251,12 +251,3 @@ test('an interrupt ends the command and the API with all that they started', asy
   assert.deepEqual(await once(child, 'exit'), [130, null]);
   for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) await untilTrue(() => !isAlive(Number(pid)));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

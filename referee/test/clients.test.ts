@@ -58,10 +58,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
   'full jitter': {
     habits: { wait: retrying(({ attempt }) => Math.random() * Math.min(1_000, 200 * 2 ** attempt), 8) },
   },
-  'decorrelated jitter': {
-    habits: { wait: retrying(({ waitedMs }) => 100 + Math.random() * Math.max(200, waitedMs * 3 - 100)) },
-  },
-  'linear backoff': { habits: { wait: retrying(({ attempt }) => attempt * 100, 10) } },
   'a fixed wait, ten tries': { habits: { wait: retrying(() => 200, 10) } },
   'Retry-After only': { habits: { wait: (failure) => (mayRetry(failure) && retryAfterMs(failure)) || undefined } },
   'no retries at all': { habits: NO_RETRIES },
@@ -73,12 +69,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
     program: async (client) => {
       for (let time = 0; time < 3; time += 1) await client.call('GET', '/things');
       for (let time = 0; time < 3; time += 1) await client.call('POST', '/things', 'ant');
-    },
-  },
-  'the same thing asked three times, without retries': {
-    habits: NO_RETRIES,
-    program: async (client) => {
-      for (let time = 0; time < 3; time += 1) await client.call('GET', '/things');
     },
   },
   'equal creates without keys, not retried': {
@@ -114,13 +104,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
       await client.call('POST', '/graphql', 'query');
     },
     asked: { customs: { safe: ['POST /graphql'], scope: undefined, triesMax: 10, toleranceMs: 100 } },
-  },
-  'a pool of eight workers, each with its own calls': {
-    habits: PER_CALL,
-    program: inPool(8, async (client, worker) => {
-      await client.call('GET', `/things/${worker}`);
-      await client.call('POST', '/things', `thing ${worker}`);
-    }),
   },
   'a pool of eight workers with equal calls': {
     habits: PER_CALL,

@@ -64,29 +64,21 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
 });
 
 test('a request without a body has none at the upstream, and says so by methods that have one', async () => {
-  const seen: (string | undefined)[][] = [];
+  const seen: (string | undefined)[] = [];
   await using upstream = await upstreamOf(({ method, headers }, response) => {
-    seen.push([method, headers['content-length'], headers['transfer-encoding']]);
+    seen.push(`${method} ${headers['content-length']} ${headers['transfer-encoding']}`);
     response.writeHead(204).end();
   });
   await using proxy = await openProxy({ upstream: upstream.url, script: 'ok' });
   await using raw = await openRaw(proxy.url);
-  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'QUERY']) {
+  const withBody = ['POST', 'PUT', 'PATCH', 'QUERY'];
+  for (const method of ['GET', ...withBody]) {
     await raw.send(headOf(`${method} / HTTP/1.1`));
     assert.equal((await raw.answer()).status, 204);
   }
-  assert.deepEqual(seen, [
-    ['GET', undefined, undefined],
-    ['POST', '0', undefined],
-    ['PUT', '0', undefined],
-    ['PATCH', '0', undefined],
-    ['QUERY', '0', undefined],
-  ]);
+  assert.deepEqual(seen, ['GET undefined undefined', ...withBody.map((method) => `${method} 0 undefined`)]);
   const { requests } = await proxy.end();
-  assert.deepEqual(
-    requests.map(({ body }) => body),
-    [null, null, null, null, null],
-  );
+  assert.ok(requests.every(({ body }) => body === null));
 });
 
 test('each step is played, and lost, cut and unknown let the upstream do its work first', async () => {
@@ -378,34 +370,6 @@ test('interim answers pass, an upgrade is 501, and a preflight spends no step', 
   assert.deepEqual(steps(report), ['ok 200 true']);
 });
 
-test('the rules are those of any play: one create under two keys is two, and a renewed token is no repetition', async () => {
-  let ids = 0;
-  await using upstream = await upstreamOf(async (incoming, response) => {
-    await text(incoming);
-    ids += 1;
-    json(response, { id: ids }, incoming.headers.authorization === 'Bearer old' ? 401 : 201);
-  });
-  const post = (url: string, key: string | undefined, token = 'new') =>
-    fetch(url, {
-      method: 'POST',
-      body: 'pet',
-      headers: { authorization: `Bearer ${token}`, ...(key && { 'idempotency-key': key }) },
-    }).catch(() => undefined);
-  const under = (...keys: (string | undefined)[]) =>
-    played({ upstream: upstream.url, script: 'lost,ok' }, async (url) => {
-      for (const key of keys) await post(url, key);
-    });
-  assert.equal(verdicts(await under('a', 'b')), 'once broken');
-  assert.equal(verdicts(await under(undefined, undefined)), 'once broken');
-  const same = await under('a', 'a');
-  assert.equal(verdicts(same), 'retries-safely kept, once kept');
-  const renewed = await played({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
-    await post(url, 'a', 'old');
-    await post(url, 'a');
-  });
-  assert.equal(verdicts(renewed), 'stops kept');
-});
-
 test('a Retry-After of the upstream itself is judged, also a date, and one that is malformed is none', async () => {
   const later = new Date(Date.now() + 60_000).toUTCString();
   const [, day = '', month, year = '', time] = later.split(' ');
@@ -500,6 +464,7 @@ describe('over TLS', { skip: missingPrograms('openssl') }, () => {
 });
 
 test('an upstream outside private networks, and an address that is none, are refused', async () => {
+  const opened = (upstream: string) => openProxy({ upstream, script: 'ok' });
   for (const [upstream, message] of [
     ['http://192.0.2.1/', /is at 192\.0\.2\.1, which is no private address; --remote allows that/],
     ['ftp://127.0.0.1/', /--upstream is "ftp:/],
@@ -508,31 +473,14 @@ test('an upstream outside private networks, and an address that is none, are ref
     ['http://me@127.0.0.1/', /write a base address/],
     ['http://127.0.0.1/#a', /write a base address/],
   ] as const) {
-    await assert.rejects(openProxy({ upstream, script: 'ok' }), message);
+    await assert.rejects(opened(upstream), message);
   }
-  const others = [
-    '172.32.0.1',
-    '172.15.0.1',
-    '11.0.0.1',
-    '192.169.0.1',
-    '169.253.1.1',
-    '126.0.0.1',
-    '[::2]',
-    '[fe00::1]',
-  ];
-  for (const host of [...others, '[fec0::1]'])
-    await assert.rejects(openProxy({ upstream: `http://${host}/`, script: 'ok' }), /which is no private address/, host);
-  const own = [
-    '10.255.0.1',
-    '172.31.255.255',
-    '192.168.255.1',
-    '169.254.1.1',
-    '127.255.0.1',
-    '[::1]',
-    '[fdff::1]',
-    '[febf::1]',
-  ];
-  for (const host of own) await openProxy({ upstream: `http://${host}/`, script: 'ok' }).then((proxy) => proxy.end());
+  const others = '172.32.0.1 172.15.0.1 11.0.0.1 192.169.0.1 169.253.1.1 126.0.0.1 [::2] [fe00::1] [fec0::1]';
+  for (const host of others.split(' ')) {
+    await assert.rejects(opened(`http://${host}/`), /which is no private address/, host);
+  }
+  const own = '10.255.0.1 172.31.255.255 192.168.255.1 169.254.1.1 127.255.0.1 [::1] [fdff::1] [febf::1]';
+  for (const host of own.split(' ')) await (await opened(`http://${host}/`)).end();
   await using far = await openProxy({ upstream: 'http://192.0.2.1/', script: 'ok', isRemote: true });
   assert.ok(far.url);
 });

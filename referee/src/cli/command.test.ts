@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { temporaryFolder, untilTrue } from '../../test/kit/fixtures.ts';
+import { isAlive, temporaryFolder, untilTrue } from '../../test/kit/fixtures.ts';
 import { Mistake } from '../mistake.ts';
 import { runToEnd, startApi } from './command.ts';
 
@@ -106,12 +106,3 @@ test('an API that ends before it is ready is a mistake, with what it wrote', asy
   const silent = startApi('exit 1', { ...usual, upstream: undefined });
   await assert.rejects(silent, new Mistake('The command of --start ended before it was ready, and wrote nothing'));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

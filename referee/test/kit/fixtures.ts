@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,16 @@ export async function untilTrue(condition: () => boolean | Promise<boolean>): Pr
   while (!(await condition())) {
     assert.ok(performance.now() - startedMs < UNTIL_MS_MAX, `this did not come true within 30 s: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** True while a process runs; one that has ended may still be listed until it is waited for. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
   }
 }
 

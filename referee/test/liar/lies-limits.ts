@@ -121,6 +121,9 @@ export const OF_MISSING_LIMITS: Told = Object.fromEntries(
 
 /** Headers of limits that are untrue, and limits that are not kept. */
 export const OF_LIMITS: Told = {
+  'limits.headers-on-400': {
+    'X-RateLimit-Reset of a 400 has a fraction': head({ status: 400 }, RESET, (at) => `${at}.5`),
+  },
   'limits.headers-on-201': {
     'X-RateLimit-Limit of a create names its window': head(
       { status: 201 },
