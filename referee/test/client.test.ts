@@ -241,13 +241,18 @@ test('a report is written again in another form, and --strict asks for what was 
   assert.match((await run(['report', file])).stderr, /is no report; give what referee client --json/);
 });
 
-test('an interrupt ends the command and the API with all that they started', async () => {
-  const pids = inFolder('pids');
-  const start = `sleep 1000 & echo $! >> ${pids}; ${START}`;
-  const command = ['--', 'sh', '-c', `sleep 1000 & echo $! >> ${pids}; wait`];
-  const child = spawn(process.execPath, [COMMAND, 'client', 'ok', '--start', start, ...command], { stdio: 'ignore' });
-  await untilTrue(() => existsSync(pids) && readFileSync(pids, 'utf8').trim().split('\n').length === 2);
-  child.kill('SIGINT');
-  assert.deepEqual(await once(child, 'exit'), [130, null]);
-  for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) await untilTrue(() => !isAlive(Number(pid)));
+test('a signal ends the command and the API with all that they started', async () => {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const pids = inFolder(signal);
+    const start = `sleep 1000 & echo $! >> ${pids}; ${START}`;
+    const command = ['--', 'sh', '-c', `sleep 1000 & echo $! >> ${pids}; wait`];
+    const child = spawn(process.execPath, [COMMAND, 'client', 'ok', '--start', start, ...command], { stdio: 'ignore' });
+    await untilTrue(() => existsSync(pids) && readFileSync(pids, 'utf8').trim().split('\n').length === 2);
+    child.kill(signal);
+    assert.deepEqual(await once(child, 'exit'), [code, null]);
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) await untilTrue(() => !isAlive(Number(pid)));
+  }
 });

@@ -227,7 +227,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
 };
 
-describe('a wrong client breaks its rule for each kind, and nothing else:', () => {
+describe('a wrong client breaks its rule for each kind, and nothing else:', { concurrency: 4 }, () => {
   for (const [name, { rule, kinds, ...client }] of Object.entries(WRONG)) {
     test(`one that ${name}`, async () => {
       const { rules } = await run(client);

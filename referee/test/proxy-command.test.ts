@@ -1,39 +1,26 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { COMMAND, untilTrue } from './kit/fixtures.ts';
+import { run, untilTrue } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
 /** `referee proxy`: a staging that judges each of its clients. */
 
 async function startProxy(...args: string[]) {
-  const child = spawn(process.execPath, [COMMAND, 'proxy', ...args], {
-    cwd: tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const stopping = new AbortController();
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, 'exit');
-  await untilTrue(() => /listening on \S+;/.test(output));
-  return {
-    url: /listening on (\S+);/.exec(output)?.[1] ?? '',
-    async stop() {
-      child.kill('SIGTERM');
-      const [code] = (await ended) as [number];
-      return { code, output };
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await ended;
-    },
+  const print = (text: string) => {
+    output += `${text}\n`;
   };
+  const ended = run(['proxy', ...args], { print, tell: print, stop: stopping.signal });
+  await untilTrue(() => /listening on \S+;/.test(output));
+  const stop = async () => {
+    stopping.abort();
+    const { code } = await ended;
+    return { code, output };
+  };
+  const url = /listening on (\S+);/.exec(output)?.[1] ?? '';
+  return { url, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
 }
 
 test('each caller follows the script by itself, and sees its own verdict', async () => {
@@ -75,11 +62,7 @@ test('a thousand callers are followed, and the others pass', async () => {
 });
 
 test('an address to listen on that is none is refused', async () => {
-  const child = spawn(process.execPath, [COMMAND, 'proxy', '--upstream', 'http://127.0.0.1:1', '--listen', '8090']);
-  let output = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  assert.deepEqual(await once(child, 'close'), [2, null]);
-  assert.equal(output, 'referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
+  const { code, stderr } = await run(['proxy', '--upstream', 'http://127.0.0.1:1', '--listen', '8090']);
+  assert.equal(stderr, 'referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
+  assert.equal(code, 2);
 });
