@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parseEnv } from 'node:util';
 import { temporaryFolder } from '../test/kit/service.ts';
 import { type Config, type ConfigMistakes, findIneffective, readConfig } from './config.ts';
 
-type Settings = Readonly<Record<string, string>>;
-const configOf = (env: Settings) => readConfig({ flags: {}, env, file: {} });
+const configOf = (env: Readonly<Record<string, string | undefined>>) => readConfig({ flags: {}, env, file: {} });
 
 test('a service without settings has the documented defaults', () => {
   assert.deepEqual(configOf({}), {
@@ -34,63 +34,50 @@ test('a service without settings has the documented defaults', () => {
   assert.deepEqual(configOf({ BACKUP_DIR: 'b' }).backups, { folder: 'b', everySeconds: 86_400, keep: 14 });
 });
 
-const REDIS = { REDIS_URL: 'redis://h' };
-const BACKUP = { BACKUP_DIR: 'b' };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 
-const READ: readonly (readonly [Settings, Partial<Config>])[] = [
-  [{ PORT: '0' }, { port: 0, operatorPort: 0 }],
+const READ: readonly (readonly [settings: string, Partial<Config>])[] = [
+  ['PORT=0', { port: 0, operatorPort: 0 }],
+  ['PORT=0\nOPERATOR_PORT=9', { port: 0, operatorPort: 9 }],
+  ['PORT=65535\nOPERATOR_PORT=65535', { port: 65_535, operatorPort: 65_535 }],
+  ['OPERATOR_HOSTS=" ops.example,,b_1-2 "', { operatorHosts: ['ops.example', 'b_1-2'] }],
+  ['DATABASE_URL=sqlite:x.db', { database: { engine: 'sqlite', file: 'x.db' } }],
+  ['DATABASE_URL=sqlite:///none/x.db', { database: { engine: 'sqlite', file: '/none/x.db' } }],
+  ['DATABASE_URL=sqlite:a?b/c=d.db', { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],
+  ['DATABASE_URL=sqlite::memory:', { database: { engine: 'sqlite', file: ':memory:' } }],
+  ['DATABASE_URL=postgresql://h/d', { database: { engine: 'postgres', url: 'postgresql://h/d' } }],
+  ['REDIS_URL=redis://h\nINSTANCES=1000', { redis: { url: 'redis://h', instances: 1_000 } }],
+  ['REDIS_URL=rediss://:p@h:1/2\nINSTANCES=1', { redis: { url: 'rediss://:p@h:1/2', instances: 1 } }],
+  ['INSTANCES=1', { redis: undefined }],
+  ['PRODUCTION_BASE_URL=https://a.example/v1/', { productionBaseUrl: 'https://a.example/v1' }],
+  ['STAGING_BASE_URL=HTTP://a.example:1/b/v1', { stagingBaseUrl: 'HTTP://a.example:1/b/v1' }],
+  ['CATEGORIES_MAX=1\nCATEGORIES_BYTES_MAX=1024', { categoriesMax: 1, categoriesBytesMax: 1_024 }],
+  ['CATEGORIES_MAX=1000000', { categoriesMax: 1_000_000 }],
+  ['CATEGORIES_BYTES_MAX=1073741824', { categoriesBytesMax: 1_073_741_824 }],
+  ['BAN_AFTER_REFUSALS=0', { banAfterRefusals: 0 }],
+  ['BAN_AFTER_REFUSALS=1000000000', { banAfterRefusals: 1_000_000_000 }],
+  ['BACKUP_DIR=b\nBACKUP_EVERY=1s\nBACKUP_KEEP=1', { backups: { folder: 'b', everySeconds: 1, keep: 1 } }],
   [
-    { PORT: '0', OPERATOR_PORT: '9' },
-    { port: 0, operatorPort: 9 },
-  ],
-  [
-    { PORT: '65535', OPERATOR_PORT: '65535' },
-    { port: 65_535, operatorPort: 65_535 },
-  ],
-  [{ OPERATOR_HOSTS: ' ops.example,,b_1-2 ' }, { operatorHosts: ['ops.example', 'b_1-2'] }],
-  [{ DATABASE_URL: 'sqlite:x.db' }, { database: { engine: 'sqlite', file: 'x.db' } }],
-  [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
-  [{ DATABASE_URL: 'sqlite:a?b/c=d.db' }, { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],
-  [{ DATABASE_URL: 'sqlite::memory:' }, { database: { engine: 'sqlite', file: ':memory:' } }],
-  [{ DATABASE_URL: 'postgresql://h/d' }, { database: { engine: 'postgres', url: 'postgresql://h/d' } }],
-  [{ ...REDIS, INSTANCES: '1000' }, { redis: { url: 'redis://h', instances: 1_000 } }],
-  [{ REDIS_URL: 'rediss://:p@h:1/2', INSTANCES: '1' }, { redis: { url: 'rediss://:p@h:1/2', instances: 1 } }],
-  [{ INSTANCES: '1' }, { redis: undefined }],
-  [{ PRODUCTION_BASE_URL: 'https://a.example/v1/' }, { productionBaseUrl: 'https://a.example/v1' }],
-  [{ STAGING_BASE_URL: 'HTTP://a.example:1/b/v1' }, { stagingBaseUrl: 'HTTP://a.example:1/b/v1' }],
-  [
-    { CATEGORIES_MAX: '1', CATEGORIES_BYTES_MAX: '1024' },
-    { categoriesMax: 1, categoriesBytesMax: 1_024 },
-  ],
-  [
-    { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
-    { categoriesMax: 1_000_000, categoriesBytesMax: 1_073_741_824 },
-  ],
-  [{ BAN_AFTER_REFUSALS: '0' }, { banAfterRefusals: 0 }],
-  [{ BAN_AFTER_REFUSALS: '1000000000' }, { banAfterRefusals: 1_000_000_000 }],
-  [{ ...BACKUP, BACKUP_EVERY: '1s', BACKUP_KEEP: '1' }, { backups: { folder: 'b', everySeconds: 1, keep: 1 } }],
-  [
-    { ...BACKUP, BACKUP_EVERY: '366d', BACKUP_KEEP: '10000' },
+    'BACKUP_DIR=b\nBACKUP_EVERY=366d\nBACKUP_KEEP=10000',
     { backups: { folder: 'b', everySeconds: 366 * 86_400, keep: 10_000 } },
   ],
-  [{ CORS_ORIGINS: 'https://a.example:1, *,' }, { corsOrigins: ['https://a.example:1', '*'] }],
-  [{ SECURITY_CONTACT: 'a@b.example' }, { securityContact: 'mailto:a@b.example' }],
-  [{ SECURITY_CONTACT: 'mailto:a@b.example' }, { securityContact: 'mailto:a@b.example' }],
-  [{ SECURITY_CONTACT: 'https://b.example/x' }, { securityContact: 'https://b.example/x' }],
-  [{ CONNECTIONS_MAX: '12000' }, { connectionsMax: 12_000 }],
-  [{ SHUTDOWN_GRACE: '0' }, { shutdownGraceMs: 0 }],
-  [{ SHUTDOWN_GRACE: '1d' }, { shutdownGraceMs: 86_400_000 }],
-  ...LOG_LEVELS.map((logLevel) => [{ LOG_LEVEL: logLevel }, { logLevel }] as const),
-  ...ACCESS_LOGS.map((accessLog) => [{ ACCESS_LOG: accessLog }, { accessLog }] as const),
+  ['CORS_ORIGINS=https://a.example:1, *,', { corsOrigins: ['https://a.example:1', '*'] }],
+  ['SECURITY_CONTACT=a@b.example', { securityContact: 'mailto:a@b.example' }],
+  ['SECURITY_CONTACT=mailto:a@b.example', { securityContact: 'mailto:a@b.example' }],
+  ['SECURITY_CONTACT=https://b.example/x', { securityContact: 'https://b.example/x' }],
+  ['CONNECTIONS_MAX=12000', { connectionsMax: 12_000 }],
+  ['SHUTDOWN_GRACE=0', { shutdownGraceMs: 0 }],
+  ['SHUTDOWN_GRACE=1d', { shutdownGraceMs: 86_400_000 }],
+  ...LOG_LEVELS.map((logLevel) => [`LOG_LEVEL=${logLevel}`, { logLevel }] as const),
+  ...ACCESS_LOGS.map((accessLog) => [`ACCESS_LOG=${accessLog}`, { accessLog }] as const),
 ];
 
 test('each setting is read up to its bounds', () => {
-  for (const [env, wanted] of READ) {
-    const config = configOf(env);
+  for (const [settings, wanted] of READ) {
+    const config = configOf(parseEnv(settings));
     const found = Object.fromEntries(Object.keys(wanted).map((name) => [name, config[name as keyof Config]]));
-    assert.deepEqual(found, wanted, JSON.stringify(env));
+    assert.deepEqual(found, wanted, settings);
   }
 });
 
@@ -145,45 +132,33 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
   SHUTDOWN_GRACE: ['a duration of at most a day, such as 10s, 5m or 1h', '86401s', '5', '-1s'],
 };
 
+const DATABASE = 'it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)';
+const REDIS = 'it must be redis://:PASSWORD@HOST:PORT/NUMBER,';
+const ESCAPED = 'with @ / ? # and % in a password written %40 %2F %3F %23 and %25 (from the environment)';
+
 /** Settings that are refused together, and what is told of them. */
-const TOGETHER: readonly (readonly [Settings, string])[] = [
-  [REDIS, 'INSTANCES: it must say how many instances there are when REDIS_URL is set'],
-  [{ INSTANCES: '2' }, 'REDIS_URL: it must be set for several INSTANCES to count together'],
-  [
-    { DATABASE_URL: 'mysql://h' },
-    'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',
-  ],
-  [
-    { DATABASE_URL: 'sqlite://x.db' },
-    'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',
-  ],
-  [
-    { PRODUCTION_BASE_URL: 'https://u:hidden@a.example/v2?p%61ss=hidden' },
+const TOGETHER: Readonly<Record<string, string>> = {
+  'REDIS_URL=redis://h': 'INSTANCES: it must say how many instances there are when REDIS_URL is set',
+  'INSTANCES=2': 'REDIS_URL: it must be set for several INSTANCES to count together',
+  'DATABASE_URL=mysql://h': `DATABASE_URL: ${DATABASE}`,
+  'DATABASE_URL=sqlite://x.db': `DATABASE_URL: ${DATABASE}`,
+  'PRODUCTION_BASE_URL=https://u:hidden@a.example/v2?p%61ss=hidden':
     'PRODUCTION_BASE_URL: it must be an http or https address that ends in /v1, not "https://u:***@a.example/v2?p%61ss=***" (from the environment)',
-  ],
-  [
-    { DATABASE_URL: 'sqlite:x?mode=ro' },
-    'DATABASE_URL: it must be sqlite:FILE, without parameters (from the environment)',
-  ],
-  [
-    { REDIS_URL: 'http://h', INSTANCES: '1' },
-    'REDIS_URL: it must be redis://:PASSWORD@HOST:PORT/NUMBER, or rediss:// for TLS (from the environment)',
-  ],
-  [
-    { REDIS_URL: 'redis://h/x', INSTANCES: '1' },
-    'REDIS_URL: it must be redis://:PASSWORD@HOST:PORT/NUMBER, with @ / ? # and % in a password written %40 %2F %3F %23 and %25 (from the environment)',
-  ],
-  [{ REDIS_URL_FILE: 'no-such' }, 'REDIS_URL_FILE: cannot read no-such'],
-];
+  'DATABASE_URL=sqlite:x?mode=ro': 'DATABASE_URL: it must be sqlite:FILE, without parameters (from the environment)',
+  'REDIS_URL=http://h\nINSTANCES=1': `REDIS_URL: ${REDIS} or rediss:// for TLS (from the environment)`,
+  'REDIS_URL=redis://h/x\nINSTANCES=1': `REDIS_URL: ${REDIS} ${ESCAPED}`,
+  'REDIS_URL_FILE=no-such': 'REDIS_URL_FILE: cannot read no-such',
+};
 
 test('a value beyond a bound, or one that goes with no other, is refused by name', () => {
   const refused = Object.entries(REFUSED).flatMap(([name, [wanted, ...values]]) =>
-    values.map((value): [Settings, string] => [
+    values.map((value): [Record<string, string>, string] => [
       { [name]: value },
       `${name}: it must be ${wanted}, not "${value}" (from the environment)`,
     ]),
   );
-  for (const [env, message] of [...refused, ...TOGETHER])
+  const together = Object.entries(TOGETHER).map(([text, message]) => [parseEnv(text), message] as const);
+  for (const [env, message] of [...refused, ...together])
     assert.throws(
       () => configOf(env),
       ({ mistakes }: ConfigMistakes) => {

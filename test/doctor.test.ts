@@ -15,17 +15,17 @@ import { temporaryFolder } from './kit/service.ts';
 
 /** What `doctor` says of servers and disks that work, but not safely. */
 
-/** Complaints by check: status, finding and advice. Slow answers are left out: on a busy machine any server is far. */
 const NO_BACKUPS = 'The service makes no backups: BACKUP_DIR is not set';
 
-async function complaints(env: Record<string, string>, cwd: string, { ofDistance = false } = {}) {
+/** What it complains of, and what it advises. Slow answers are left out: on a busy machine any server is far. */
+async function complaints(env: Record<string, string>, cwd: string, { ofDistance = false } = {}): Promise<string[]> {
   const { stdout } = await run(['doctor', '--json'], { cwd, env });
-  const findings = JSON.parse(stdout) as Finding[];
-  return findings.flatMap((each) => {
+  return (JSON.parse(stdout) as Finding[]).flatMap((each) => {
     if (each.status === 'ok' || each.finding === NO_BACKUPS) return [];
     if (/ answers within /.test(each.finding) !== ofDistance) return [];
     // A busy machine reads one clock later than the other.
-    return [[each.check, each.status, each.finding.replace(/[45]\.\d s apart$/, '5 s apart'), each.advice]];
+    const finding = each.finding.replace(/[45]\.\d s apart$/, '5 s apart');
+    return [`${each.check} ${each.status}: ${finding} → ${each.advice}`];
   });
 }
 
@@ -46,12 +46,7 @@ test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as s
   const name = new URL(database.url).pathname.slice(1);
   const found = () => complaints(env, folder.path);
   assert.deepEqual(await found(), [
-    [
-      'tables',
-      'warning',
-      `The tables lack ${MIGRATION_NAMES.length} migrations`,
-      'run `pet-catalog migrate`; `serve` does so when it starts',
-    ],
+    `tables warning: The tables lack ${MIGRATION_NAMES.length} migrations → run \`pet-catalog migrate\`; \`serve\` does so when it starts`,
   ]);
   await run(['migrate'], { cwd: folder.path, env });
   assert.deepEqual(await found(), []);
@@ -59,32 +54,17 @@ test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as s
   assert.match(stdout, /^ok {6}instances: PostgreSQL without REDIS_URL supports one instance, which counts alone$/m);
   for (const [schema, definition] of Object.entries(SHADOWS))
     await query(database.url, `create schema ${schema}; create function ${schema}.${definition}`);
-  const unsafe = (setting: string) => [
-    'durability',
-    'problem',
-    `The server has ${setting} = off: acknowledged writes may be lost in a crash`,
-    `turn ${setting} on`,
-  ];
+  const unsafe = (setting: string) =>
+    `durability problem: The server has ${setting} = off: acknowledged writes may be lost in a crash → turn ${setting} on`;
+  const standby = 'role problem: The server is a standby: nothing can be stored';
+  const late = 'clock warning: The clock here and that of the database are 5 s apart';
   for (const [setting, said] of [
     ['synchronous_commit = off', unsafe('synchronous_commit')],
     ['search_path = unsafe, pg_catalog, public', unsafe('fsync')],
-    [
-      'search_path = standby, pg_catalog, public',
-      [
-        'role',
-        'problem',
-        'The server is a standby: nothing can be stored',
-        'set DATABASE_URL to the primary, or promote this one',
-      ],
-    ],
+    ['search_path = standby, pg_catalog, public', `${standby} → set DATABASE_URL to the primary, or promote this one`],
     [
       'search_path = late, pg_catalog, public',
-      [
-        'clock',
-        'warning',
-        'The clock here and that of the database are 5 s apart',
-        'synchronise both by NTP: limits and headers depend on the time',
-      ],
+      `${late} → synchronise both by NTP: limits and headers depend on the time`,
     ],
   ] as const) {
     await query(database.url, `alter database ${name} set ${setting}`);
@@ -92,10 +72,9 @@ test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as s
     await query(database.url, `alter database ${name} reset all`);
   }
   await query(database.url, 'insert into rehearsal (turned_by, turned_at, taken_by) values (60, 0, 0)');
-  const marked = 'The database was used in rehearsal, so no service starts on it';
+  const marked = 'rehearsal problem: The database was used in rehearsal, so no service starts on it';
   const advice = 'set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`';
-  assert.deepEqual(await found(), [['rehearsal', 'problem', marked, advice]]);
-  await query(database.url, 'delete from rehearsal');
+  assert.deepEqual(await found(), [`${marked} → ${advice}`]);
 });
 
 test('servers that are far away are told as such', { skip: noPostgres || redisServerMissing() }, async () => {
@@ -112,10 +91,10 @@ test('servers that are far away are told as such', { skip: noPostgres || redisSe
   const found = await complaints(env, folder.path, { ofDistance: true });
   assert.doesNotMatch((await run(['doctor'], { cwd: folder.path, env })).stdout, /instances: /);
   assert.deepEqual(
-    found.map(([check, status, , advice]) => [check, status, advice]),
+    found.map((each) => each.replace(/:.*(?= →)/, '')),
     [
-      ['database', 'warning', 'move it closer: a create takes six such round trips'],
-      ['redis', 'warning', 'move it closer: every request asks it, and beyond 50 ms instances count alone'],
+      'database warning → move it closer: a create takes six such round trips',
+      'redis warning → move it closer: every request asks it, and beyond 50 ms instances count alone',
     ],
   );
 });
@@ -127,17 +106,12 @@ test('a Redis that evicts counts, or is a replica, is told as such', { skip: red
   assert.deepEqual(await found(), []);
   await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
   assert.deepEqual(await found(), [
-    [
-      'redis',
-      'warning',
-      'It evicts counts when its memory is full (maxmemory-policy allkeys-lru)',
-      'set maxmemory-policy to noeviction',
-    ],
+    'redis warning: It evicts counts when its memory is full (maxmemory-policy allkeys-lru) → set maxmemory-policy to noeviction',
   ]);
   await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
   await redis.command('REPLICAOF', '127.0.0.1', '1');
   assert.deepEqual(await found(), [
-    ['redis', 'problem', 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'],
+    'redis problem: It is a replica: nothing can be counted in it → set REDIS_URL to the primary',
   ]);
   // A connection that is left open keeps the command from ending.
   await untilEqual(async () => `${await redis.command('CLIENT', 'LIST', 'TYPE', 'normal')}`.match(/^id=/gm)?.length, 1);
@@ -160,32 +134,34 @@ test('in an outage it says what the service cannot use, since when and why, as t
   const [ready = ''] = await serviceFindings();
   const [, named] = /^(The service at http:\/\/127\.0\.0\.1:\d+) is ready$/.exec(ready) ?? assert.fail(ready);
 
-  await database.stop('SIGKILL');
-  await redis.kill();
   /** When and why something happened, by the log. */
   const logged = (event: string, work?: string) => {
-    const lines = `${service.output.stderr}\n${service.output.stdout}`
-      .split('\n')
-      .filter((line) => line.startsWith('{'));
+    const lines = `${service.output.stderr}\n${service.output.stdout}`.split('\n').filter((line) => line[0] === '{');
     const line = lines.map((each) => JSON.parse(each)).findLast((each) => each.event === event && each.work === work);
     return line && { at: line.time / 1_000, cause: line.err.message || line.err.code };
   };
-  await untilTrue(() => logged('storage_failing', 'read') && logged('limiter_degraded'));
+  /** What it cannot use, in the words of a finding, as the log has it. */
+  const assertAsLogged = (found: string, fails: string, { at, cause }: { at: number; cause: string }) => {
+    const told = found.slice(found.indexOf(fails));
+    const [since = ''] = /\d{4}-\S+Z/.exec(told) ?? assert.fail(found);
+    assert.ok(told.startsWith(`${fails} since ${since}: ${cause}`), found);
+    assert.ok(Math.abs(Date.parse(since) / 1_000 - at) <= 1, `${since} is not ${at}`);
+  };
+  await redis.kill();
+  await untilTrue(() => logged('limiter_degraded'));
+  const [alone = ''] = await serviceFindings();
+  assert.ok(alone.startsWith(`${named} counts without Redis since `), alone);
+  assertAsLogged(alone, 'counts without Redis', logged('limiter_degraded'));
+  await database.stop('SIGKILL');
+  await untilTrue(() => logged('storage_failing', 'read'));
   let found = '';
   // A check of the database is a second old at most.
   await untilTrue(async () => {
     [found = ''] = await serviceFindings();
     return found.startsWith(`${named} is not ready: The database does not answer; `);
   });
-  for (const [fails, { at, cause }] of [
-    ['cannot read the database', logged('storage_failing', 'read')],
-    ['counts without Redis', logged('limiter_degraded')],
-  ] as const) {
-    const told = found.slice(found.indexOf(fails));
-    const [since = ''] = /\d{4}-\S+Z/.exec(told) ?? assert.fail(found);
-    assert.ok(told.startsWith(`${fails} since ${since}: ${cause}`), found);
-    assert.ok(Math.abs(Date.parse(since) / 1_000 - at) <= 1, `${since} is not ${at}`);
-  }
+  assertAsLogged(found, 'cannot read the database', logged('storage_failing', 'read'));
+  assertAsLogged(found, 'counts without Redis', logged('limiter_degraded'));
 
   await database.start();
   await redis.start();
@@ -207,23 +183,20 @@ test('a catalog that is nearly full, and backups that are not made or overdue, a
     const at = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
     writeFileSync(join(backups, `pet-catalog-${at.replace(/\.\d+/, '').replaceAll(':', '')}.db`), '');
   };
-  const found = async () => (await complaints(env, cwd)).map(([check, , finding]) => `${check}: ${finding}`);
+  const found = async () => (await complaints(env, cwd)).map((each) => each.split(' →')[0]);
   await run(['categories', 'import', 'eight.json'], { cwd });
   const { stdout } = await run(['doctor'], { cwd });
   assert.ok(stdout.includes(`warning backups: ${NO_BACKUPS}\n        → set BACKUP_DIR`), stdout);
   backedUp(49);
-  assert.match((await found()).join(), /^backups: [^,]+$/);
+  assert.match((await found()).join(), /^backups warning: [^,]+$/);
   backedUp(47);
   assert.deepEqual(await found(), []);
   await run(['categories', 'import', 'one.json'], { cwd });
-  assert.deepEqual(await found(), ['catalog: 9 of 10 categories, in 1 of 64 MiB']);
+  assert.deepEqual(await found(), ['catalog warning: 9 of 10 categories, in 1 of 64 MiB']);
   writeFileSync(join(cwd, 'long.json'), JSON.stringify([{ name: 'long', description: 'x'.repeat(700) }]));
   await run(['categories', 'import', 'long.json'], { cwd });
-  const byBytes = await complaints({ CATEGORIES_BYTES_MAX: '1024' }, cwd);
-  assert.deepEqual(
-    byBytes.map(([check, status, finding]) => [check, status, finding]),
-    [['catalog', 'warning', '10 of 100000 categories, in 1 of 1 MiB']],
-  );
+  const [byBytes] = await complaints({ CATEGORIES_BYTES_MAX: '1024' }, cwd);
+  assert.match(byBytes ?? '', /^catalog warning: 10 of 100000 categories, in 1 of 1 MiB →/);
 });
 
 test('clocks may be two seconds apart, either way', () => {
@@ -245,10 +218,10 @@ test('a disk with little room is a warning, one without room for the log a probl
     const told: unknown[] = [];
     for (const size of ['600m', '500m', '10m']) {
       assert.equal(mount(`remount,size=${size}`).status, 0);
-      told.push((await complaints({}, folder.path)).map(([check, how, , advice]) => [check, how, advice]));
+      told.push((await complaints({}, folder.path)).map((each) => each.replace(/:.*(?= →)/, '')));
     }
     const advice = 'make room: when the disk is full, creates are refused';
-    assert.deepEqual(told, [[], [['disk', 'warning', advice]], [['disk', 'problem', advice]]]);
+    assert.deepEqual(told, [[], [`disk warning → ${advice}`], [`disk problem → ${advice}`]]);
   } finally {
     spawnSync('umount', ['-l', data]);
   }
@@ -260,28 +233,15 @@ test('listeners that others reach, and a database that others read, are told as 
   chmodSync(join(folder.path, 'data'), 0o750);
   chmodSync(join(folder.path, 'data/pet-catalog.db'), 0o640);
   const found = await complaints({ HOST: '0.0.0.0', OPERATOR_HOST: '10.0.0.1' }, folder.path);
-  assert.deepEqual(
-    found.slice(0, 2).map(([, , , advice]) => advice),
-    [
-      'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network',
-      'put a TLS proxy in front and let only it reach this port',
-    ],
-  );
-  assert.deepEqual(
-    found.map(([check, status, finding]) => [check, status, finding]),
-    [
-      [
-        'operator listener',
-        'warning',
-        'The operator listener is on 10.0.0.1: anyone who reaches it sees the metrics and the login page',
-      ],
-      [
-        'public listener',
-        'warning',
-        'The public listener is on 0.0.0.0 and speaks plain HTTP: keys are sent unencrypted',
-      ],
-      ['permissions', 'warning', 'Other users of this machine may read the database'],
-    ],
+  const operator = 'The operator listener is on 10.0.0.1: anyone who reaches it sees the metrics and the login page';
+  const plain = 'The public listener is on 0.0.0.0 and speaks plain HTTP: keys are sent unencrypted';
+  assert.deepEqual(found.slice(0, 2), [
+    `operator listener warning: ${operator} → set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network`,
+    `public listener warning: ${plain} → put a TLS proxy in front and let only it reach this port`,
+  ]);
+  assert.match(
+    found.slice(2).join(),
+    /^permissions warning: Other users of this machine may read the database →[^,]*$/,
   );
   for (const [folderMode, fileMode, told] of [
     [0o700, 0o644, []],
@@ -291,7 +251,7 @@ test('listeners that others reach, and a database that others read, are told as 
     chmodSync(join(folder.path, 'data'), folderMode);
     chmodSync(join(folder.path, 'data/pet-catalog.db'), fileMode);
     assert.deepEqual(
-      (await complaints({}, folder.path)).map(([check]) => check),
+      (await complaints({}, folder.path)).map((each) => each.split(' ')[0]),
       told,
     );
   }

@@ -23,12 +23,12 @@ const took = (classes: Record<number, number>) =>
 
 const usageOf = (keyId: string, at: number, counted: UsageCounts) => ({ keyId, ...counted, first: at, last: at + 7 });
 
-/** The text of each cell of a table's body, which is found by its label or by its id. */
-function rowsOf(text: string, name: string): string[][] {
+/** The cells of each row of a table's body, which is found by its label or by its id. */
+function rowsOf(text: string, name: string): string[] {
   const [, body = ''] =
     new RegExp(`(?:aria-label="${name}">.*?<tbody[^>]*|<tbody id="${name}"[^>]*)>(.*?)</tbody>`, 's').exec(text) ?? [];
   return [...body.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
-    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => plain(cell)),
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => plain(cell)).join(' | '),
   );
 }
 
@@ -79,44 +79,32 @@ test('the overview adds up routes and keys of its range, and no others', async (
   const operator = await signIn(service, 'viewer');
   const hour = await overview(operator, '1h');
   assert.deepEqual(rowsOf(hour, 'requests-rows'), [
-    ['2026-01-01 11:59 UTC', '94', '8', '5', '3'],
-    ['2026-01-01 11:58 UTC', '4', '3', '2', '1'],
+    '2026-01-01 11:59 UTC | 94 | 8 | 5 | 3',
+    '2026-01-01 11:58 UTC | 4 | 3 | 2 | 1',
   ]);
   assert.deepEqual(legendOf(hour, 'requests'), ['98 served', '11 client errors', '7 refused', '4 server errors']);
   // Interpolated: 55 of 90 in the first class; the 108.9th of 110 is the first of two in the class up to 1 s.
   assert.deepEqual(rowsOf(hour, 'durations-rows'), [
-    ['2026-01-01 11:59 UTC', '0.31', '730'],
-    ['2026-01-01 11:58 UTC', '1.8', '2.5'],
+    '2026-01-01 11:59 UTC | 0.31 | 730',
+    '2026-01-01 11:58 UTC | 1.8 | 2.5',
   ]);
   assert.deepEqual(legendOf(hour, 'durations'), ['p50: half of all within 0.33 ms', 'p99: 99 of 100 within 700 ms']);
   assert.deepEqual(rowsOf(hour, 'Usage by route'), [
-    ['GET /v1/pets', '100', '5', '3', '2', '0.28 ms', '750 ms'],
-    ['POST /v1/pets', '20', '6', '4', '2', '1.8 ms', '2.5 ms'],
+    'GET /v1/pets | 100 | 5 | 3 | 2 | 0.28 ms | 750 ms',
+    'POST /v1/pets | 20 | 6 | 4 | 2 | 1.8 ms | 2.5 ms',
   ]);
   assert.deepEqual(rowsOf(hour, 'Usage by key'), [
-    ['two', 'none', '22', '1', '3', '2', '2026-01-01 11:58 UTC'],
-    ['one', 'none', '20', '4', '2', '6', '2026-01-01 11:59 UTC'],
+    'two | none | 22 | 1 | 3 | 2 | 2026-01-01 11:58 UTC',
+    'one | none | 20 | 4 | 2 | 6 | 2026-01-01 11:59 UTC',
   ]);
   const month = await overview(operator, '30d');
-  assert.deepEqual(rowsOf(month, 'requests-rows'), [
-    ['2026-01-01', '98', '11', '7', '4'],
-    ['2025-12-31', '0', '7', '0', '0'],
+  assert.deepEqual(rowsOf(month, 'requests-rows'), ['2026-01-01 | 98 | 11 | 7 | 4', '2025-12-31 | 0 | 7 | 0 | 0']);
+  const [get, post, other] = rowsOf(month, 'Usage by route').map((row) => row.split(' | ').slice(0, 3).join(' | '));
+  assert.deepEqual([get, post, other], ['GET /v1/pets | 100 | 5', 'POST /v1/pets | 20 | 6', 'no such address | 7 | 7']);
+  assert.deepEqual(rowsOf(month, 'Usage by key'), [
+    'one | none | 1,080 | 4 | 62 | 6 | 2026-01-01 11:59 UTC',
+    'two | none | 22 | 1 | 3 | 2 | 2026-01-01 11:58 UTC',
   ]);
-  assert.deepEqual(
-    rowsOf(month, 'Usage by route').map(([route, sum, errors]) => [route, sum, errors]),
-    [
-      ['GET /v1/pets', '100', '5'],
-      ['POST /v1/pets', '20', '6'],
-      ['no such address', '7', '7'],
-    ],
-  );
-  assert.deepEqual(
-    rowsOf(month, 'Usage by key').map(([key, , ...sums]) => [key, ...sums.slice(0, 4)]),
-    [
-      ['one', '1,080', '4', '62', '6'],
-      ['two', '22', '1', '3', '2'],
-    ],
-  );
 });
 
 test('the busiest keys are ten, by all their requests', async () => {
@@ -128,7 +116,7 @@ test('the busiest keys are ten, by all their requests', async () => {
   }
   const text = await overview(await signIn(service, 'viewer'), '1h');
   assert.deepEqual(
-    rowsOf(text, 'Usage by key').map(([key]) => key),
+    rowsOf(text, 'Usage by key').map((row) => row.split(' | ')[0]),
     Array.from({ length: 10 }, (_, index) => `key ${11 - index}`),
   );
 });
@@ -140,18 +128,12 @@ test('the list and the page of a key have the usage of that key alone, with ever
   const operator = await signIn(service, 'viewer');
   const trend = (text: string) => /<span class="trend">(.*?)<\/span>/s.exec(text)?.[1] ?? '';
   const listed = await operator.page(`/keys?q=${key.id}`);
-  assert.equal(
-    plain(trend(listed)),
-    'The last hour, by five minutes: 8 served, 4 client errors (4xx), 6 server errors (5xx), 2 refused (429) 20',
-  );
+  const outcomes = '8 served, 4 client errors (4xx), 6 server errors (5xx), 2 refused (429)';
+  assert.equal(plain(trend(listed)), `The last hour, by five minutes: ${outcomes} 20`);
   // Fifteen requests fill 22 units of height; five are a third of that.
   assert.deepEqual(
-    [...trend(listed).matchAll(/<path class="(\w+)" d="([^"]*)"/g)].map(([, name, path]) => [name, path]),
-    [
-      ['served', 'M80 22h6v-12h-6z'],
-      ['failed', 'M72 22h6v-7h-6zM80 10h6v-7h-6z'],
-      ['refused', 'M80 3h6v-3h-6z'],
-    ],
+    [...trend(listed).matchAll(/<path class="(\w+)" d="([^"]*)"/g)].map(([, name, path]) => `${name} ${path}`),
+    ['served M80 22h6v-12h-6z', 'failed M72 22h6v-7h-6zM80 10h6v-7h-6z', 'refused M80 3h6v-3h-6z'],
   );
   const today = { keyId: key.id, minuteEnds: now + 9, minuteUsed: 49, day: Math.floor(now / DAY), dayUsed: 321 };
   const shown = async (path: string) => {
@@ -170,8 +152,8 @@ test('the list and the page of a key have the usage of that key alone, with ever
   assert.deepEqual(await shown(`/keys/${key.id}`), ['49 of 60 48 59.94', '321 of 1,000 800 999'], ahead);
   const page = await operator.page(`/keys/${key.id}?range=1h`);
   assert.deepEqual(rowsOf(page, 'requests-rows'), [
-    ['2026-01-01 11:59 UTC', '8', '4', '2', '1'],
-    ['2026-01-01 11:50 UTC', '0', '0', '0', '5'],
+    '2026-01-01 11:59 UTC | 8 | 4 | 2 | 1',
+    '2026-01-01 11:50 UTC | 0 | 0 | 0 | 5',
   ]);
   const limits: (string | undefined)[] = [];
   for (const range of ['1h', '6h', '24h', '30d', '1y'])
@@ -190,21 +172,24 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
   await service.call(secret, '/nothing');
   const operator = await signIn(service);
   const why = await operator.page(`/requests/why?q=${key.id}`);
-  assert.match(
-    plain(why),
-    /The latest refusal, one request of 2026-01-01 12:00:00 UTC : Over the limit of the minute: /,
-  );
+  const refusal = 'The latest refusal, one request of 2026-01-01 12:00:00 UTC : Over the limit of the minute: ';
+  assert.ok(plain(why).includes(refusal));
   const client = await apiClient(service, 'viewer');
   const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
   assert.match(sentence, /^Over the limit of the minute/, 'by the API too');
   const ban = { keyId: key.id, startedAt: now - DAY, endsAt: now - DAY + 300, level: 1, reason: 'hasty' };
+  for (let day = 20; day > 1; day -= 1)
+    await storeBan(service.storage, { ...ban, startedAt: now - day * DAY, endsAt: now - day * DAY + 60 });
   await storeBan(service.storage, ban);
   await storeBan(service.storage, { ...ban, startedAt: now, endsAt: now + 3_600, level: 2 });
   const bans = async () => rowsOf(await operator.page(`/keys/${key.id}`), 'Bans of the key');
-  const over = ['2025-12-31 12:00:00 UTC', '2025-12-31 12:05:00 UTC', '1', 'hasty'];
-  assert.deepEqual(await bans(), [['2026-01-01 12:00:00 UTC', '2026-01-01 13:00:00 UTC active', '2', 'hasty'], over]);
+  const over = '2025-12-31 12:00:00 UTC | 2025-12-31 12:05:00 UTC | 1 | hasty';
+  const active = '2026-01-01 12:00:00 UTC | 2026-01-01 13:00:00 UTC active | 2 | hasty';
+  const [latest, before, ...others] = await bans();
+  assert.deepEqual([latest, before, others.length], [active, over, 18], 'twenty of 21');
   await operator.post(`/keys/${key.id}/unban`);
-  assert.deepEqual(await bans(), [['2026-01-01 12:00:00 UTC', '2026-01-01 12:01:00 UTC lifted', '2', 'hasty'], over]);
+  const lifted = '2026-01-01 12:00:00 UTC | 2026-01-01 12:01:00 UTC lifted | 2 | hasty';
+  assert.deepEqual((await bans())[0], lifted);
 });
 
 test('how full the catalog and the disk are is marked from the bound on', async () => {
