@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parseEnv } from 'node:util';
 import { SETTINGS } from '../src/config.ts';
-import { run, type ServiceProcess, serveProcess } from './kit/process.ts';
+import { run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** A place that is gone afterwards. Each test has a temporary folder of the system of its own. */
 
-/** The settings that the service told for commands. */
-function toldSettings({ output }: ServiceProcess): Record<string, string> {
-  const [, told = ''] = /^listening on \S+\ncommands: (.+)$/m.exec(output.stderr) ?? [];
-  return Object.fromEntries(told.split(' ').map((setting) => setting.split(/=(.*)/s).slice(0, 2)));
-}
-
 test('one line starts a service that leaves nothing behind, and tells what commands need', async () => {
   using folder = temporaryFolder();
-  const env = { TMPDIR: folder.path };
-  await using service = await serveProcess(
-    ['--ephemeral', '--demo', '--bootstrap', '--environment', 'staging', '--port', '0'],
-    {
-      cwd: folder.path,
-      env,
-    },
-  );
-  const told = toldSettings(service);
+  const flags = ['--ephemeral', '--demo', '--bootstrap', '--environment', 'staging', '--port', '0'];
+  await using service = await serveProcess(flags, { cwd: folder.path, env: { TMPDIR: folder.path } });
+  const [, settingsTold = ''] = /^listening on \S+\ncommands: (.+)$/m.exec(service.output.stderr) ?? [];
+  const told = { ...parseEnv(settingsTold.replaceAll(' ', '\n')) } as Record<string, string>;
   const [place] = readdirSync(folder.path);
   assert.ok(place);
   assert.deepEqual(told, {
@@ -56,35 +46,10 @@ test('one line starts a service that leaves nothing behind, and tells what comma
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-test('what a killed service left is removed by the next, and no folder of a running one', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { TMPDIR: folder.path } };
-  const fileOf = (service: ServiceProcess) => toldSettings(service).DATABASE_URL?.slice('sqlite:'.length) ?? '';
-  await using killed = await serveProcess(['--ephemeral'], options);
-  await using running = await serveProcess(['--ephemeral'], options);
-  const other = join(folder.path, 'pet-catalog-ephemeral-file');
-  writeFileSync(other, 'not a folder');
-  // Killed before it had claimed its folder.
-  mkdirSync(join(folder.path, 'pet-catalog-ephemeral-empty'));
-  assert.equal(await killed.end('SIGKILL'), null);
-  assert.ok(existsSync(fileOf(killed)));
-  // A plain service on what is left keeps it.
-  await using kept = await serveProcess(['--ephemeral'], options);
-  assert.ok(!existsSync(fileOf(killed)));
-  assert.equal(await kept.end('SIGKILL'), null);
-  await using looking = await serveProcess(['--database-url', `sqlite:${fileOf(kept)}`], options);
-  await using next = await serveProcess(['--ephemeral'], options);
-  const left = readdirSync(folder.path).map((name) => join(folder.path, name, 'pet-catalog.db'));
-  assert.deepEqual(left.sort(), [fileOf(running), fileOf(kept), fileOf(next), join(other, 'pet-catalog.db')].sort());
-  for (const service of [running, looking, next]) assert.equal((await fetch(`${service.url}/pets`)).status, 401);
-  assert.deepEqual(await Promise.all([running, looking, next].map((service) => service.end())), [0, 0, 0]);
-  assert.deepEqual(readdirSync(folder.path).length, 2, 'the file, and what the plain service was given');
-});
-
 test('an ephemeral service takes no other database, and no Redis', async () => {
   using folder = temporaryFolder();
   const env = { TMPDIR: folder.path, DATABASE_URL: 'sqlite:x.db', REDIS_URL: 'redis://127.0.0.1:1', INSTANCES: '1' };
-  const { code, stderr } = await run(['serve', '--ephemeral'], { cwd: folder.path, env });
+  const { code, stderr } = await run(['serve', '--ephemeral'], { cwd: folder.path, env, invocation: {} });
   assert.equal(code, 2);
   assert.deepEqual(stderr.trim().split('\n'), [
     'pet-catalog: DATABASE_URL: it must not be set with --ephemeral, whose database is a new one (from the environment)',

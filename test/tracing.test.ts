@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { VERSION } from '../src/version.ts';
 import { issueKey } from './kit/faults/kills.ts';
 import { run, runProcess, serveProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
+import { temporaryFolder, testService } from './kit/service.ts';
 
 /** A collector of the test's own, which speaks OTLP over HTTP as far as the service does. */
 
@@ -28,31 +28,25 @@ interface CollectedSpan {
   readonly attributes: readonly Attribute[];
 }
 
-interface Export {
-  readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly Attribute[] };
-    readonly scopeSpans: readonly { readonly scope: object; readonly spans: readonly CollectedSpan[] }[];
-  }[];
+interface ResourceSpans {
+  readonly resource: { readonly attributes: readonly Attribute[] };
+  readonly scopeSpans: readonly { readonly scope: object; readonly spans: readonly CollectedSpan[] }[];
 }
 
-async function collector() {
-  const exports: Export[] = [];
+const textsOf = (attributes: readonly Attribute[] = []) =>
+  new Map(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+
+async function openCollector() {
+  const collected: ResourceSpans[] = [];
   const server = createServer(async (request, response) => {
-    exports.push((await readJson(request)) as Export);
+    collected.push(...((await readJson(request)) as { resourceSpans: ResourceSpans[] }).resourceSpans);
     response.end('{}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    text: () => JSON.stringify(exports),
-    services: () =>
-      exports.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ resource }) => resource.attributes)),
-    scopes: () => exports.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)),
-    spans: () =>
-      exports.flatMap(({ resourceSpans }) =>
-        resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-      ),
+    collected,
     [Symbol.dispose]: () => {
       server.closeAllConnections();
       server.close();
@@ -65,11 +59,11 @@ const PARENT_ID = '00f067aa0ba902b7';
 
 test('with OTEL_… set, requests are traced below the caller’s span, with their gates and their storage', async () => {
   using folder = temporaryFolder();
-  using collected = await collector();
+  using collector = await openCollector();
   const secret = await issueKey(folder.path);
   // The environment comes before the file.
   const named = 'OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=file';
-  writeFileSync(join(folder.path, '.env'), `OTEL_EXPORTER_OTLP_ENDPOINT=${collected.url}\n${named}\n`);
+  writeFileSync(join(folder.path, '.env'), `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}\n${named}\n`);
   const env = { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
   await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path, env });
   const call = (path: string, init: RequestInit = {}, traceparent?: string) =>
@@ -86,10 +80,11 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   await (await call('/pets/7', { method: 'PATCH', body: '{"status":"sold"}' })).text();
   assert.equal(await service.end('SIGTERM'), 0);
 
-  const spans = collected.spans();
+  const scopes = collector.collected.flatMap(({ scopeSpans }) => scopeSpans);
+  const spans = scopes.flatMap((scope) => scope.spans);
   const listed = spans.find(({ name }) => name === 'GET /v1/categories');
   assert.deepEqual([listed?.traceId, listed?.parentSpanId], [TRACE_ID, PARENT_ID]);
-  const told = new Map(listed?.attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+  const told = textsOf(listed?.attributes);
   assert.deepEqual([told.get('http.response.status_code'), told.get('http.route')], [200, '/v1/categories']);
   const [{ id: keyId }] = JSON.parse((await run(['keys', 'list', '--json'], { cwd: folder.path })).stdout);
   assert.deepEqual([told.get('url.path'), told.get('pet_catalog.key_id')], ['/v1/categories', keyId]);
@@ -103,12 +98,12 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   const updated = spans.find(({ name }) => name === 'updatePet.handle');
   assert.deepEqual(below(updated), ['storage.pets.update']);
   assert.ok(spans.some(({ name, spanId }) => name === 'PATCH /v1/pets/{petId}' && spanId === updated?.parentSpanId));
-  const services = new Map(collected.services().map(({ key, value }) => [key, value.stringValue]));
+  const services = textsOf(collector.collected[0]?.resource.attributes);
   assert.deepEqual([services.get('service.name'), services.get('service.version')], ['pet-catalog', VERSION]);
-  for (const { scope } of collected.scopes()) assert.deepEqual(scope, { name: 'pet-catalog', version: VERSION });
+  for (const { scope } of scopes) assert.deepEqual(scope, { name: 'pet-catalog', version: VERSION });
   assert.equal(services.get('deployment.environment.name'), 'test');
-  assert.match(services.get('service.instance.id') ?? '', /^[\da-f]{8}-[\da-f-]{27}$/);
-  assert.ok(!collected.text().includes(secret), 'no key is in a trace');
+  assert.match(`${services.get('service.instance.id')}`, /^[\da-f]{8}-[\da-f-]{27}$/);
+  assert.ok(!JSON.stringify(collector.collected).includes(secret), 'no key is in a trace');
 
   const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));
   const logged = lines.map((line) => JSON.parse(line) as { traceId?: string; route: string });
@@ -117,26 +112,20 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   assert.ok(logged.every(({ traceId }) => spans.some((span) => span.traceId === traceId)));
 });
 
-test('without OTEL_… the caller’s trace is in the log all the same, and a malformed one is ignored', async () => {
-  using folder = temporaryFolder();
-  const secret = await issueKey(folder.path);
-  await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path });
-  const headers = [
+test('without OTEL_… an answer has the caller’s trace all the same, and a malformed one is ignored', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  for (const traceparent of [
     `00-${TRACE_ID}-${PARENT_ID}-01`,
     `cc-${TRACE_ID}-${PARENT_ID}-01-later`,
     `ff-${TRACE_ID}-${PARENT_ID}-01`,
     `00-${TRACE_ID}-${PARENT_ID}-01-more`,
     `00-${'0'.repeat(32)}-${PARENT_ID}-01`,
     `00-${TRACE_ID.toUpperCase()}-${PARENT_ID}-01`,
-  ];
-  for (const traceparent of headers) {
-    const call = { headers: { authorization: `Bearer ${secret}`, connection: 'close', traceparent } };
-    await (await fetch(`${service.url}/categories`, call)).text();
-  }
-  await service.end('SIGTERM');
-  const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));
-  const logged = lines.map((line) => (JSON.parse(line) as { traceId?: string }).traceId);
-  assert.deepEqual(logged, [TRACE_ID, TRACE_ID, undefined, undefined, undefined, undefined]);
+  ])
+    await service.call(secret, '/categories', { headers: { traceparent } });
+  const traces = service.events.answered.map(({ traceId }) => traceId);
+  assert.deepEqual(traces, [TRACE_ID, TRACE_ID, undefined, undefined, undefined, undefined]);
 });
 
 test('a collector that does not answer loses traces, and requests and the stop still work', async () => {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../../test/kit/clock.ts';
+import { setImmediate } from 'node:timers/promises';
+import { untilEqual, untilTrue } from '../../test/kit/clock.ts';
 import { missingPrograms } from '../../test/kit/deploy/programs.ts';
 import { serveProcess } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
+import { notifySystemd } from './notify.ts';
 
 const skip = missingPrograms('systemd-notify', 'python3');
 
@@ -31,7 +33,7 @@ test('systemd is told when the service is ready, that it runs, and that it stops
     await untilTrue(() => existsSync(NOTIFY_SOCKET), 'the socket');
     const env = { NOTIFY_SOCKET, WATCHDOG_USEC: '300000' };
     await using service = await serveProcess([], { cwd: folder.path, env });
-    await untilTrue(() => /^READY=1$/m.test(told) && (told.match(/WATCHDOG=1/g)?.length ?? 0) >= 2, 'two beats');
+    await untilTrue(() => /^READY=1$/m.test(told) && told.includes('WATCHDOG=1'), 'a beat');
     assert.equal(await service.end('SIGTERM'), 0);
     await untilTrue(() => told.includes('STOPPING=1'), 'the end');
     assert.equal(service.output.stderr.match(/systemd/), null);
@@ -40,6 +42,28 @@ test('systemd is told when the service is ready, that it runs, and that it stops
     manager.kill('SIGTERM');
     await ended;
   }
+});
+
+test('it beats three times in the time after which systemd restarts it', async (t) => {
+  using folder = temporaryFolder();
+  const told = join(folder.path, 'told');
+  writeFileSync(join(folder.path, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${told}\n`, { mode: 0o755 });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const env = { PATH: folder.path, NOTIFY_SOCKET: 'x', WATCHDOG_USEC: '30000000' };
+  const states = () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []);
+  {
+    using _systemd = notifySystemd(env, assert.fail);
+    await untilEqual(states, ['READY=1']);
+    t.mock.timers.tick(9_999);
+    await setImmediate();
+    assert.deepEqual(states(), ['READY=1']);
+    t.mock.timers.tick(1);
+    await untilEqual(states, ['READY=1', 'WATCHDOG=1']);
+  }
+  await untilEqual(states, ['READY=1', 'WATCHDOG=1', 'STOPPING=1']);
+  t.mock.timers.tick(60_000);
+  await setImmediate();
+  assert.equal(states().length, 3, 'no beat after the end');
 });
 
 test('a service that cannot tell systemd says so once, and serves', { skip }, async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempDisposableSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempDisposableSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DatabaseNotOpened } from '../engine.ts';
+import { claimFile } from './claim.ts';
 import { claimEphemeral } from './ephemeral.ts';
 
 /** Has the system's temporary folder be a new one. */
@@ -18,6 +19,29 @@ function ownTemporaryFolder(t: TestContext): string {
   });
   return folder.path;
 }
+
+test('what a killed service left is removed by the next, and no folder of a running one', async (t) => {
+  const folder = ownTemporaryFolder(t);
+  const left = (name: string) => {
+    mkdirSync(join(folder, `pet-catalog-ephemeral-${name}`));
+    return join(folder, `pet-catalog-ephemeral-${name}`, 'pet-catalog.db');
+  };
+  claimFile(left('killed'))[Symbol.dispose]();
+  left('killed-before-its-claim');
+  writeFileSync(join(folder, 'pet-catalog-ephemeral-file'), 'not a folder');
+  // A plain service on what is left keeps it.
+  const kept = left('kept');
+  using _plain = claimFile(kept);
+  await using running = claimEphemeral();
+  {
+    await using next = claimEphemeral();
+    const names = readdirSync(folder).map((name) => join(folder, name, 'pet-catalog.db'));
+    const file = join(folder, 'pet-catalog-ephemeral-file', 'pet-catalog.db');
+    assert.deepEqual(names.sort(), [file, kept, running.database.file, next.database.file].sort());
+    assert.equal(statSync(join(next.database.file, '..')).mode & 0o777, 0o700);
+  }
+  assert.equal(readdirSync(folder).length, 3, 'its own is removed at the end');
+});
 
 test('the folder of another user stays', async (t) => {
   const folder = ownTemporaryFolder(t);
