@@ -59,7 +59,7 @@ test('an invalid address is reported by the name of its setting, and not shown',
     REDIS_URL: MALFORMED.REDIS_URL[3] ?? '',
   };
   for (const command of ['serve', 'doctor', 'config']) {
-    const { code, stdout, stderr } = await run([command], { cwd: folder.path, env });
+    const { code, stdout, stderr } = await run([command], { cwd: folder.path, env, invocation: {} });
     assert.notEqual(code, 0);
     assert.match(stdout + stderr, /DATABASE_URL: .*\n[\s\S]*REDIS_URL: .*\n/);
     assert.ok(!`${stdout}${stderr}`.includes(SECRET), command);
@@ -68,24 +68,18 @@ test('an invalid address is reported by the name of its setting, and not shown',
 
 test('config shows addresses without passwords, and without a user name that stands alone', async () => {
   using folder = temporaryFolder();
-  const shown = [
-    ['postgres://u:S3cret@db.example:5432/d', 'postgres://u:***@db.example:5432/d'],
-    ['postgres://u:S3cret@x@db.example/d', 'postgres://u:***@db.example/d'],
-    ['postgres://S3cret@db.example/d', 'postgres://***@db.example/d'],
-    [
-      'postgres://u@db.example/d?sslmode=verify-full&sslpassword=S3cret&passphrase=S3cret&sslkey=f',
+  for (const [DATABASE_URL, expected] of Object.entries({
+    'postgres://u:S3cret@db.example:5432/d': 'postgres://u:***@db.example:5432/d',
+    'postgres://u:S3cret@x@db.example/d': 'postgres://u:***@db.example/d',
+    'postgres://S3cret@db.example/d': 'postgres://***@db.example/d',
+    'postgres://u@db.example/d?sslmode=verify-full&sslpassword=S3cret&passphrase=S3cret&sslkey=f':
       'postgres://***@db.example/d?sslmode=verify-full&sslpassword=***&passphrase=***&sslkey=f',
-    ],
-    ['postgres://db.example/d?user=u&passwor%64=S3cret', 'postgres://db.example/d?user=u&passwor%64=***'],
-    ['postgres://db.example/d?user=u&PASSWORD=S3cret', 'postgres://db.example/d?user=u&PASSWORD=***'],
-    ['postgres://u:p@[fd00::1]/d?password=S3cret', 'postgres://u:***@[fd00::1]/d?password=***'],
-  ];
-  for (const [DATABASE_URL = '', expected] of shown) {
-    const REDIS_URL = 'redis://S3cret@redis.example:6379/1';
-    const { stdout } = await run(['config', '--json'], {
-      cwd: folder.path,
-      env: { DATABASE_URL, REDIS_URL, INSTANCES: '1' },
-    });
+    'postgres://db.example/d?user=u&passwor%64=S3cret': 'postgres://db.example/d?user=u&passwor%64=***',
+    'postgres://db.example/d?user=u&PASSWORD=S3cret': 'postgres://db.example/d?user=u&PASSWORD=***',
+    'postgres://u:p@[fd00::1]/d?password=S3cret': 'postgres://u:***@[fd00::1]/d?password=***',
+  })) {
+    const env = { DATABASE_URL, REDIS_URL: 'redis://S3cret@redis.example:6379/1', INSTANCES: '1' };
+    const { stdout } = await run(['config', '--json'], { cwd: folder.path, env });
     const found = new Map(JSON.parse(stdout).map(({ name, value }: Record<string, string>) => [name, value]));
     assert.equal(found.get('DATABASE_URL'), expected);
     assert.equal(found.get('REDIS_URL'), 'redis://***@redis.example:6379/1');
@@ -110,14 +104,10 @@ test('transfer takes its addresses from the environment and from files, so that 
     assert.deepEqual([tried.code, tried.stdout], [2, '']);
     return tried.stderr;
   };
-  assert.match(
-    await tell({}),
-    /^pet-catalog: --from: name the database with --from, or in FROM_URL or FROM_URL_FILE\n$/,
-  );
-  assert.match(
-    await tell({ TO_URL_FILE: 'none.txt' }, '--from', 'sqlite:x'),
-    /^pet-catalog: TO_URL_FILE: cannot read none/,
-  );
+  const unnamed = 'pet-catalog: --from: name the database with --from, or in FROM_URL or FROM_URL_FILE\n';
+  assert.equal(await tell({}), unnamed);
+  const unread = await tell({ TO_URL_FILE: 'none.txt' }, '--from', 'sqlite:x');
+  assert.match(unread, /^pet-catalog: TO_URL_FILE: cannot read none/);
   const malformed = await tell({ TO_URL: MALFORMED.DATABASE_URL[2] ?? '' }, '--from', 'sqlite:x');
   assert.match(malformed, /^pet-catalog: --to: it must be postgres:/);
   assert.ok(!malformed.includes(SECRET));

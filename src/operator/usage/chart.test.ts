@@ -28,40 +28,18 @@ test('a range from one moment to another has whole steps of those that are kept,
   const found = (from: string, to: string) => {
     const range = rangeIn(new URLSearchParams({ from, to, range: '6h' }), NOON);
     const [first, end] = [firstStep(range, NOON), endOf(range) ?? 0].map((at) => new Date(at * 1_000).toISOString());
-    return [first?.slice(0, 16), end?.slice(0, 16), range.period, range.stepSeconds];
+    return `${first?.slice(0, 16)} to ${end?.slice(0, 16)} by ${range.stepSeconds} s of each ${range.period}`;
   };
-  assert.deepEqual(found('2026-01-07 10:00', '2026-01-07 10:30'), [
-    '2026-01-07T10:00',
-    '2026-01-07T10:30',
-    'minute',
-    60,
-  ]);
-  assert.deepEqual(found('2026-01-06 10:02', '2026-01-06 16:00'), [
-    '2026-01-06T10:00',
-    '2026-01-06T16:00',
-    'minute',
-    300,
-  ]);
-  assert.deepEqual(found('2026-01-01 10:00', '2026-01-01 10:30'), [
-    '2026-01-01T10:00',
-    '2026-01-01T11:00',
-    'hour',
-    3_600,
-  ]);
-  assert.deepEqual(found('2025-12-29 00:00', '2026-01-05 00:00'), [
-    '2025-12-29T00:00',
-    '2026-01-05T00:00',
-    'hour',
-    10_800,
-  ]);
-  assert.deepEqual(found('2025-10-01 12:00', '2025-11-01 00:00'), [
-    '2025-10-01T00:00',
-    '2025-11-01T00:00',
-    'day',
-    86_400,
-  ]);
-  assert.deepEqual(found('1970-01-01 00:00', '').slice(2), ['day', 7 * 86_400]);
-  assert.deepEqual(found('', '2026-01-07 11:30'), ['2026-01-06T11:00', '2026-01-07T12:00', 'hour', 3_600]);
+  for (const [from, to, range] of [
+    ['2026-01-07 10:00', '2026-01-07 10:30', '2026-01-07T10:00 to 2026-01-07T10:30 by 60 s of each minute'],
+    ['2026-01-06 10:02', '2026-01-06 16:00', '2026-01-06T10:00 to 2026-01-06T16:00 by 300 s of each minute'],
+    ['2026-01-01 10:00', '2026-01-01 10:30', '2026-01-01T10:00 to 2026-01-01T11:00 by 3600 s of each hour'],
+    ['2025-12-29 00:00', '2026-01-05 00:00', '2025-12-29T00:00 to 2026-01-05T00:00 by 10800 s of each hour'],
+    ['2025-10-01 12:00', '2025-11-01 00:00', '2025-10-01T00:00 to 2025-11-01T00:00 by 86400 s of each day'],
+    ['', '2026-01-07 11:30', '2026-01-06T11:00 to 2026-01-07T12:00 by 3600 s of each hour'],
+  ] as const)
+    assert.equal(found(from, to), range);
+  assert.match(found('1970-01-01 00:00', ''), / by 604800 s of each day$/);
   for (const [from, to] of [
     ['2026-01-07 11:00', '2026-01-07 11:00'],
     ['2026-02-30 00:00', ''],
