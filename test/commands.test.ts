@@ -13,7 +13,7 @@ import { manualClock, untilEqual } from './kit/clock.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { COMMAND, commandsOn, run, wordsOf } from './kit/process.ts';
 import { json, temporaryFolder, testService } from './kit/service.ts';
-import { addUsage } from './kit/usage.ts';
+import { addUsage, LIST, usageAt } from './kit/usage.ts';
 
 /** The operator's commands: their words, and what they do beside a service that runs. */
 
@@ -332,6 +332,27 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual([targets.length, targets[0], targets[1_000], targets[1_001]], [1_002, 'key_1001', 'key_1', busy]);
 });
 
+test('usage of up to two days is that of minutes, which are complete after a kill; that of more is of whole hours', async () => {
+  using place = workplace();
+  const now = systemTime().now().unix;
+  const [at, day] = [now - 3_600, now - (now % 86_400) - 3 * 86_400];
+  {
+    await using storage = await place.open();
+    const { key, secret } = newApiKey({ name: 'shop', environment: 'production', plan: 'free' }, at);
+    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+    // Its hour was not written.
+    await storage.usage.add(at - (at % 60), [usageAt(key.id, at, { served: 2 })]);
+    await storage.usage.addHours(day, [{ ...usageAt(key.id, day, { served: 5 }), route: LIST }]);
+  }
+  const served = async (since: string) => {
+    const { stdout } = await place.command(`usage --json --since ${since}`);
+    return (JSON.parse(stdout) as { served: number }[]).map((each) => each.served);
+  };
+  assert.deepEqual([await served('48h'), await served('2d'), await served('49h')], [[2], [2], []]);
+  const ago = now - day;
+  assert.deepEqual([await served(`${ago + 60}s`), await served(`${ago - 7_200}s`)], [[5], []]);
+});
+
 test('keys list shows each key with its state: active, banned, expired or revoked', async () => {
   using place = workplace();
   const now = Math.floor(Date.now() / 1000);
@@ -438,6 +459,24 @@ test('a backup overwrites no file unless forced, and messages name the given fil
   }
   assert.equal((await place.command('backup one.db --force')).code, 0);
   assert.ok(!readdirSync(place.path).some((name) => name.includes('unfinished')));
+});
+
+test('a restore is told with what became of the old database, and noted by the name of the backup alone', async () => {
+  using place = workplace();
+  await place.command('keys create --name shop');
+  await place.command('backup one.db');
+  const { stderr: made } = await place.command('restore one.db --database-url sqlite:new.db');
+  assert.equal(made, 'Restored the database new.db\n');
+  const before = Math.floor(Date.now() / 1_000);
+  const { stderr } = await place.command(`restore ${join(place.path, 'one.db')}`);
+  const [, file = '', replaced = '', at = ''] =
+    /^Restored the database (\S+); the old one is (\S+)\.replaced-(\d+)\n$/.exec(stderr) ?? [];
+  assert.deepEqual([file.endsWith('data/pet-catalog.db'), replaced], [true, file]);
+  assert.ok(Number(at) >= before && Number(at) <= before + 60, stderr);
+  using database = new DatabaseSync(place.database);
+  const [noted, ...more] = database.prepare(`SELECT * FROM audit_entries WHERE action = 'database_restored'`).all();
+  assert.deepEqual([noted?.actor, noted?.via, noted?.after], [userInfo().username, 'cli', '{"backup":"one.db"}']);
+  assert.ok(Number(noted?.at) >= before && more.length === 0);
 });
 
 test('the doctor explains what is wrong and what to do, and changes nothing', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { Imports } from '../../src/operator/catalog/import-job.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { type SignedIn, send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
@@ -108,17 +111,14 @@ test('a file is imported whole, and exported unchanged', async () => {
     name: `Käfer ${index}`,
     description: 'a, "b"\nc',
   }));
-  const location = await upload(service, operator, 'many.json', JSON.stringify(categories));
-  assert.match(location.headers.get('location') ?? '', /^\/console\/categories\/import\/[\w-]+$/);
-  const job = (location.headers.get('location') ?? '').slice('/console'.length);
+  const job = await begin(service, operator, 'many.json', JSON.stringify(categories));
   await untilTrue(async () => /30 categories were imported/.test(await operator.page(job)));
   await untilTrue(async () => (await json<unknown[]>(service.call(secret, '/categories'))).length === 30);
 
   for (const format of ['json', 'ndjson', 'csv']) {
     const file = await operator.get(`/categories/export?format=${format}`);
     assert.equal(file.headers.get('content-disposition'), `attachment; filename="categories.${format}"`);
-    const again = await upload(service, operator, `again.${format}`, await file.text());
-    const path = (again.headers.get('location') ?? '').slice('/console'.length);
+    const path = await begin(service, operator, `again.${format}`, await file.text());
     await untilTrue(async () => /were imported/.test(await operator.page(path)));
   }
   // Each export holds all that there was, so that each import doubles it.
@@ -161,10 +161,84 @@ test('a file with errors imports nothing and reports each with its line', async 
   });
   assert.match(await unchosen.text(), /Choose a file/, 'as browsers send a form without one');
   const tooMany = Array.from({ length: 11 }, (_, index) => ({ name: `${index}` }));
-  const started = await upload(service, operator, 'many.json', JSON.stringify(tooMany));
-  const job = (started.headers.get('location') ?? '').slice('/console'.length);
+  const job = await begin(service, operator, 'many.json', JSON.stringify(tooMany));
   await untilTrue(async () => /Nothing was imported\. The catalog holds 10/.test(await operator.page(job)));
   assert.equal((await service.storage.categories.list()).length, 0);
+});
+
+test('imports run one at a time and report their progress and errors', async () => {
+  let progress: (inserted: number) => void = () => {};
+  let end = Promise.withResolvers<void>();
+  const defects: unknown[] = [];
+  const storage = {
+    categories: {
+      import: (_all: unknown, _by: unknown, onProgress: (inserted: number) => void) => {
+        progress = onProgress;
+        return end.promise;
+      },
+    },
+  } as unknown as Storage;
+  const imports = new Imports(storage);
+  const start = () => imports.start([{ name: 'Dog' }, { name: 'Cat' }], OPERATOR, (error) => defects.push(error));
+
+  const first = start();
+  progress(1);
+  assert.deepEqual(imports.find(first), { total: 2, inserted: 1, failure: undefined });
+  assert.throws(start, /Another import is running/);
+  end.resolve();
+  await untilTrue(async () => imports.find(first)?.failure === null);
+
+  end = Promise.withResolvers();
+  const full = start();
+  end.reject(new CatalogError('catalog_full', 'The catalog is full'));
+  await untilEqual(() => imports.find(full)?.failure, 'Nothing was imported. The catalog is full');
+  assert.equal(defects.length, 0);
+
+  end = Promise.withResolvers();
+  const broken = start();
+  end.reject(new Error('a secret of the engine'));
+  await untilTrue(async () => imports.find(broken)?.failure?.endsWith('The import failed; see the log') === true);
+  assert.equal(defects.length, 1);
+
+  end = Promise.withResolvers();
+  const unknown = start();
+  end.reject(new CatalogError('outcome_unknown', 'The answer was lost'));
+  await untilTrue(async () => imports.find(unknown)?.failure?.startsWith('The outcome is unknown') === true);
+
+  end = Promise.withResolvers();
+  end.resolve();
+  const ids: string[] = [];
+  for (let more = 0; more < 20; more += 1) {
+    const id = start();
+    ids.push(id);
+    await untilTrue(async () => imports.find(id)?.failure === null);
+  }
+  assert.ok(imports.find(ids[0] ?? ''), 'the last twenty');
+  assert.equal(imports.find(first), undefined, 'only the last ones are remembered');
+});
+
+test('the page of an import shows its progress while it runs', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const lines = Array.from({ length: 20_000 }, (_, index) => `{"name":"${index}"}\n`).join('');
+  const job = await begin(service, operator, 'many.ndjson', lines);
+  const running = await operator.page(job);
+  const [, inserted = ''] = /<label for="progress">([\d,]+) of 20,000<\/label>/.exec(running) ?? [];
+  assert.match(inserted, /^[1-9]/);
+  assert.match(running, /<progress id="progress" max="20000" value="[1-9]\d*" data-hurry>/);
+  assert.match(running, /<div id="job" data-live>.*The import continues if you leave this page\./s);
+  const reload = '<noscript><meta http-equiv="refresh" content="1"></noscript>';
+  assert.ok(running.includes(reload), 'without scripts it follows all the same');
+  await untilTrue(async () => /20,000 categories were imported/.test(await operator.page(job)));
+  assert.ok(!(await operator.page(job)).includes(reload));
+  Object.assign(service.storage.categories, { import: () => Promise.reject(new Error('<no> disk')) });
+  const failed = await begin(service, operator, 'many.ndjson', lines);
+  await untilTrue(async () => !(await operator.page(failed)).includes('<progress'));
+  assert.match(
+    await operator.page(failed),
+    /<p class="mistake" role="alert">Nothing was imported\. The import failed; see the log\.<\/p>\n<p><a class="button" href="\/console\/categories\/import">/,
+  );
+  assert.deepEqual(service.events.failures, [new Error('<no> disk')]);
 });
 
 function upload(
@@ -178,4 +252,11 @@ function upload(
   body.set('format', '');
   body.set('file', new File([content], name));
   return send(service, '/categories/import', { body, headers: { cookie } });
+}
+
+/** Begins an import. Resolves with the path of its page. */
+async function begin(...sent: Parameters<typeof upload>): Promise<string> {
+  const { headers } = await upload(...sent);
+  const [, path] = /^\/console(\/categories\/import\/[\w-]+)$/.exec(headers.get('location') ?? '') ?? [];
+  return path ?? assert.fail(`led to ${headers.get('location')}`);
 }

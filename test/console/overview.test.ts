@@ -4,8 +4,13 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { ServiceEvent } from '../../src/catalog/audit.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
+import { keptResult } from '../../src/operator/frame/kept.ts';
+import { Rates } from '../../src/operator/overview/rates.ts';
+import { systemTime } from '../../src/stdx/time.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { API_SIDE, type Side } from '../../src/telemetry/request-metrics.ts';
 import { storeBan } from '../kit/bans.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
@@ -261,4 +266,114 @@ test('without its database the overview shows what this instance knows by itself
   );
   assert.doesNotMatch(text, /id="health"|Signed in as|Banned now/, 'a session is needed for these');
   assert.match(await (await operator.get('/keys')).text(), /That did not work/);
+});
+
+test('an overview without requests says what to do, and one with some how many there are in a second', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const busiest = async (query: string) =>
+    /id="busiest-heading">.*<\/nav>\n(.*?)<\/section>/s
+      .exec(await operator.page(query))?.[1]
+      ?.replaceAll(/<[^>]*>/g, '')
+      .trim();
+  const none = 'There is no key yet.Every request to the API needs one. Create the first key';
+  assert.equal(await busiest(''), none);
+  const { secret } = await service.issue();
+  const first = `A first request appears here within seconds: curl -H 'Authorization: Bearer YOUR_KEY' ${service.url}/categories`;
+  assert.equal(await busiest(''), `No requests with a key in the last hour.${first}`);
+  assert.equal(await busiest('?sort=refused'), 'None in the last hour.');
+  for (let call = 0; call < 3; call += 1) await service.call(secret, '/categories');
+  const [, rate] = /<dt>Served \/s<\/dt><dd><a[^>]*>([^<]*)</.exec(await operator.page('')) ?? [];
+  assert.match(rate ?? '', /^\d\.\d$/, 'below ten with a digit after the point');
+});
+
+test('a page waits half a second for slow work, and has its failure', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const work = Promise.withResolvers<string>();
+  const result = keptResult(() => work.promise, { keptMs: 1_000, time: { steadyMs: () => 0 } });
+  let given = 'nothing';
+  const late = result().then((found) => {
+    given = `${found}`;
+  });
+  t.mock.timers.tick(499);
+  await new Promise(setImmediate);
+  assert.equal(given, 'nothing');
+  t.mock.timers.tick(1);
+  await late;
+  assert.equal(given, 'undefined');
+  const failing = result();
+  work.reject(new Error('no disk'));
+  await assert.rejects(failing, /no disk/);
+});
+
+test('slow work is repeated so rarely that it takes a fiftieth of the time', async () => {
+  let [nowMs, tookMs, runs] = [0, 10, 0];
+  const result = keptResult(
+    async () => {
+      nowMs += tookMs;
+      runs += 1;
+      return runs;
+    },
+    { keptMs: 1_000, time: { steadyMs: () => nowMs } },
+  );
+  const after = async (ms: number) => {
+    nowMs += ms;
+    await result();
+    return result();
+  };
+  assert.deepEqual([await after(0), await after(999), await after(1)], [1, 1, 2]);
+  tookMs = 100;
+  assert.deepEqual([await after(1_000), await after(4_999), await after(1)], [3, 3, 4]);
+});
+
+test('rates are those of the last ten seconds, and durations those of the last minute', async () => {
+  const metrics = createMetrics();
+  let nowMs = 0;
+  using rates = new Rates(metrics, { ...systemTime(), steadyMs: () => nowMs });
+  const answer = (times: number, status: number, seconds: number, side: Side = API_SIDE) => {
+    const labels = { ...side, method: 'GET', route: 'unmatched', status };
+    for (let time = 0; time < times; time += 1) metrics.requests.observe(labels, seconds);
+  };
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 5) {
+      nowMs += 5_000;
+      rates.sample();
+    }
+  };
+  await pass(5);
+  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
+  assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
+
+  answer(90, 200, 0.0007);
+  answer(8, 404, 0.0007);
+  answer(20, 429, 0.0007);
+  answer(2, 503, 2);
+  answer(500, 200, 0.0007, { listener: 'public', api: 'false' });
+  answer(500, 200, 0.0007, { listener: 'operator', api: 'false' });
+  await pass(10);
+  const recent = rates.recent();
+  // Of 120 the 60th is in the class up to 1 ms, with 117 others; the 118.8th in the class up to 2.5 s, with one other.
+  const durations = { p50: 0.0005 + (0.0005 * 60) / 118, p99: 1 + (1.5 * 0.8) / 2 };
+  const rounded = ({ p50 = 0, p99 = 0 }) => ({ p50: p50.toFixed(9), p99: p99.toFixed(9) });
+  const { p50, p99, ...perSecond } = recent;
+  assert.deepEqual(perSecond, { served: 9, clientErrors: 0.8, refused: 2, serverErrors: 0.2 });
+  assert.deepEqual(rounded({ p50, p99 }), rounded(durations));
+
+  await pass(50);
+  assert.deepEqual(rates.recent(), { ...none, p50, p99 }, 'a minute after the last sample without them');
+  await pass(5);
+  assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
+});
+
+test('in the first second the rates are those of a whole one', () => {
+  const metrics = createMetrics();
+  let nowMs = 0;
+  using rates = new Rates(metrics, { ...systemTime(), steadyMs: () => nowMs });
+  const labels = { ...API_SIDE, method: 'GET', route: 'unmatched', status: 200 };
+  metrics.requests.observe(labels, 0.001);
+  metrics.requests.observe(labels, 0.001);
+  nowMs = 100;
+  assert.equal(rates.recent().served, 2);
+  nowMs = 2_000;
+  assert.equal(rates.recent().served, 1);
 });
