@@ -50,97 +50,81 @@ test('a suite of three calls is learned, and judged before an API that is starte
 });
 
 describe('before an API that is there', () => {
-  for (const [what, args, code, said] of [
-    ['one script', ['lost@POST,ok', ...program()], 0, /\n1 of 1 play, \d+ s\. Exit 0: no rule is broken\.\n$/],
+  for (const [what, code, said, args, words = []] of [
+    ['one script', 0, /\n1 of 1 play, \d+ s\. Exit 0: no rule is broken\.\n$/, ['lost@POST,ok']],
     [
       'a create that is doubled',
-      ['lost@POST', ...program('no-key')],
       1,
       /\n {2}BROKEN once for POST \/things\n {4}One create .*\n {4}lost@POST: Request 3 .* repeats request 2 .* without an idempotency key, after no answer\n {4}fix: make one /,
+      ['lost@POST'],
+      ['no-key'],
     ],
-    ['a write that is not told', ['error@POST', ...program('silent')], 1, /BROKEN tells for POST \/things/],
-    ['an impatient client', ['limit:1@GET', ...program('impatient')], 1, /BROKEN waits for GET \/things\n/],
+    ['a write that is not told', 1, /BROKEN tells for POST \/things/, ['error@POST'], ['silent']],
+    ['an impatient client', 1, /BROKEN waits for GET \/things\n/, ['limit:1@GET'], ['impatient']],
     [
       'a client that never stops',
-      ['stall@POST', '--timeout', '2s', ...program('endless', 'create')],
       1,
       /BROKEN gives-up for POST \/things\n.*\n.*was waited for without end/,
+      ['stall@POST', '--timeout', '2s'],
+      ['endless', 'create'],
     ],
     [
       'a command that failed without need',
-      ['error@POST', ...program('no-retries')],
       4,
       /Exit 4: the command failed under error@POST/,
+      ['error@POST'],
+      ['no-retries'],
     ],
-    ['the same, forgiven', ['error@POST', '--allow-failure', ...program('no-retries')], 0, /Exit 0/],
-    [
-      'a retry that is required',
-      ['error@POST', '--require', 'recovers', ...program('no-retries')],
-      1,
-      /BROKEN recovers/,
-    ],
-    ['a step that is not reached', ['ok*3,lost', ...program()], 3, /Exit 3: 3 of 4 steps of ok\*3,lost were reached/],
-    ['the same, forgiven', ['ok*3,lost', '--partial', ...program()], 0, /Exit 0/],
-    ['a rule that is left out', ['lost@POST', '--skip', 'once', ...program('no-key')], 0, /Exit 0/],
-    ['another rule alone', ['lost@POST', '--only', 'waits', ...program('no-key')], 0, /Exit 0/],
-  ] as const) {
+    ['the same, forgiven', 0, /Exit 0/, ['error@POST', '--allow-failure'], ['no-retries']],
+    ['a retry that is required', 1, /BROKEN recovers/, ['error@POST', '--require', 'recovers'], ['no-retries']],
+    ['a step that is not reached', 3, /Exit 3: 3 of 4 steps of ok\*3,lost were reached/, ['ok*3,lost']],
+    ['the same, forgiven', 0, /Exit 0/, ['ok*3,lost', '--partial']],
+    ['a rule that is left out', 0, /Exit 0/, ['lost@POST', '--skip', 'once'], ['no-key']],
+    ['another rule alone', 0, /Exit 0/, ['lost@POST', '--only', 'waits'], ['no-key']],
+  ] as [string, number, RegExp, string[], string[]?][]) {
     test(`${what} ends with ${code}`, async () => {
       await using upstream = await upstreamOf(things());
-      const ran = await client('--upstream', upstream.url, ...args);
+      const ran = await client('--upstream', upstream.url, ...args, ...program(...words));
       assert.deepEqual([ran.code, said.test(ran.stdout)], [code, true], ran.stdout + ran.stderr);
     });
   }
 });
 
 describe('what cannot be tried ends with 2 and one line that says why:', () => {
-  for (const [what, args, said] of [
-    ['no API', program(), '--upstream URL or --start COMMAND is missing; one of them says where the API is\n'],
-    ['no command', ['--start', START], 'The command is missing; write it after --, such as -- npm test\n'],
+  const started = ['--start', START];
+  for (const [what, said, args, words = program()] of [
+    ['no API', '--upstream URL or --start COMMAND is missing; one of them says where the API is\n', []],
+    ['no command', 'The command is missing; write it after --, such as -- npm test\n', started, []],
     [
       'a client that fails by itself',
-      ['--start', START, ...program('fails')],
       'The command fails (exit 1) without a fault, so that it cannot be judged:\n',
+      started,
+      program('fails'),
     ],
-    [
-      'a client that asks nothing',
-      ['--start', START, ...program('nothing')],
-      'No request came: does the command use REFEREE_URL?\n',
-    ],
+    ['a client that asks nothing', 'No request came: does the command use REFEREE_URL?\n', started, program('nothing')],
     [
       'an API that does not start',
-      ['--start', 'echo no database; exit 1', ...program()],
       'The command of --start ended before it was ready:\nno database\n',
+      ['--start', 'echo no database; exit 1'],
     ],
     [
       'a reset that fails',
-      ['--start', START, '--before', 'echo locked; exit 3', ...program()],
       'The command of --before failed (exit 3):\nlocked\n',
+      [...started, '--before', 'echo locked; exit 3'],
     ],
     [
       'plays side by side before one API',
-      ['--upstream', 'http://127.0.0.1:1', '--jobs', '2', ...program()],
       '--jobs needs --start, which gives each play its own API\n',
+      ['--upstream', 'http://127.0.0.1:1', '--jobs', '2'],
     ],
-    [
-      'a rule that is none',
-      ['--start', START, '--skip', 'all', ...program()],
-      '--skip is "all"; the rules are waits, backs-off',
-    ],
-    [
-      'a page that cannot be written',
-      ['--start', START, '--html', '/no/such', ...program()],
-      '--html cannot be written: ',
-    ],
-    [
-      'two formats',
-      ['--start', START, '--json', '--tap', ...program()],
-      '--json, --junit and --tap cannot be combined\n',
-    ],
-    ['a wrong script', ['lots', '--start', START, ...program()], 'The step "lots" is none of these: '],
-    ['an unknown option', ['--grease', ...program()], "unknown option '--grease'"],
-  ] as const) {
+    ['a rule that is none', '--skip is "all"; the rules are waits, backs-off', [...started, '--skip', 'all']],
+    ['a page that cannot be written', '--html cannot be written: ', [...started, '--html', '/no/such']],
+    ['two formats', '--json, --junit and --tap cannot be combined\n', [...started, '--json', '--tap']],
+    ['a wrong script', 'The step "lots" is none of these: ', ['lots', ...started]],
+    ['an unknown option', "unknown option '--grease'", ['--grease']],
+  ] as [string, string, string[], string[]?][]) {
     test(what, async () => {
-      const { code, stdout, stderr } = await client(...args);
+      const { code, stdout, stderr } = await client(...args, ...words);
       const last = stderr.replace(/^referee: learning.*\n/, '');
       assert.deepEqual([code, stdout], [2, ''], stderr);
       assert.ok(last.startsWith(`referee: ${said}`), stderr);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { run } from './kit/fixtures.ts';
-import { json, upstreamOf } from './kit/upstream.ts';
+import { json, standing, upstreamOf } from './kit/upstream.ts';
 import { FAMILIES, RETRY_AFTER_ALONE } from './liar/families.ts';
 import { HONEST } from './liar/honest.ts';
 import { failuresOf, judgedLimit, LIMIT, SECOND, wayOf } from './liar/judged.ts';
@@ -165,17 +164,15 @@ describe('referee limits', () => {
     assert.match(stdout, /\n1 failed, \d+ not judged of 15 rules\n$/);
   });
 
-  test('ends with 2 and one line where it cannot judge, and for a wrong command line', async (t) => {
+  test('ends with 2 and one line where it cannot judge, and for a wrong command line', async () => {
     // The frame with which a server of HTTP/2 begins.
     const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-    const http2 = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(settings)));
-    http2.listen(0, '127.0.0.1');
-    t.after(() => http2.close());
-    await once(http2, 'listening');
-    const only = `http://127.0.0.1:${(http2.address() as AddressInfo).port}`;
+    await using http2 = await standing(
+      createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(settings))),
+    );
     await using other = await upstreamOf((_, response) => json(response, {}, 404));
     for (const [args, said] of [
-      [[only], `${only}/ speaks HTTP/2 only; give an address that speaks HTTP/1.1`],
+      [[http2.url], `${http2.url}/ speaks HTTP/2 only; give an address that speaks HTTP/1.1`],
       [[other.url], 'the caller is answered with 404'],
       [['http://127.0.0.1:1'], 'Nothing that speaks HTTP answers at http://127.0.0.1:1/: '],
       [['nowhere'], 'The address is "nowhere"; write one such as http://127.0.0.1:3000/api'],

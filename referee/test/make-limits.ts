@@ -4,9 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Report } from '../src/trial/rule.ts';
-import { runReferee } from './kit/fixtures.ts';
+import { runReferee, untilTrue } from './kit/fixtures.ts';
 import { LIMITERS, type RegistryLimiter } from './registry/limiters.ts';
 
 /** Writes docs/limits.md: installs limiters of the registry into a temporary folder, and judges each. */
@@ -46,7 +45,7 @@ async function judged(limiter: RegistryLimiter): Promise<Report> {
   const [command = '', ...args] = isNginx ? ['nginx', '-p', folder, '-c', file] : [process.execPath, file];
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
-    await accepting(port);
+    await untilTrue(() => accepts(port));
     const options = ['--header', 'X-Api-Key: one', '--other-header', 'X-Api-Key: other', '--second', 'POST / {}'];
     const { stdout, stderr } = await runReferee([
       'limits',
@@ -75,19 +74,12 @@ function versionOf(own: string | undefined): string {
   return /nginx\/(\S+)/.exec(said)?.[1] ?? '';
 }
 
-async function accepting(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, '127.0.0.1');
-    const isOpen = await Promise.race([
-      once(socket, 'connect').then(
-        () => true,
-        () => false,
-      ),
-    ]);
-    socket.destroy();
-    if (isOpen) return;
-    await sleep(50);
-  }
+function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect').then(
+    () => Boolean(socket.destroy()),
+    () => false,
+  );
 }
 
 async function freePort(): Promise<number> {

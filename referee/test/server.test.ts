@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { RULES } from '../src/server/server.ts';
 import { missingPrograms, run, temporaryFolder } from './kit/fixtures.ts';
+import { standing } from './kit/upstream.ts';
 import { judged } from './liar/judged.ts';
 import { say } from './liar/lie.ts';
 import { type Asked, type Category, LIMITED_KEY, MAIN_KEY, serve, type Way } from './liar/server.ts';
@@ -116,12 +116,12 @@ describe('referee server', () => {
       socket.on('error', () => {}).resume();
       socket.end('220 mail.example ESMTP\r\n');
     });
-    await using other = await listening(mail);
+    await using other = await standing(mail);
     const versioned = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', (head) => socket.end(`HTTP/1.1 ${`${head}`.startsWith('GET /v1/') ? 401 : 404} No\r\n\r\n`));
     });
-    await using deeper = await listening(versioned);
+    await using deeper = await standing(versioned);
     const address = (text: string) => `The address is "${text}"; write a base address such as http://127.0.0.1:8080/v1`;
     const given = (...more: string[]) => [service.url, '--key', 'x', ...more];
     const unfit = 'is empty, or has a space, a line break or a letter beyond ASCII; give a key alone';
@@ -129,10 +129,7 @@ describe('referee server', () => {
     for (const [args, said] of [
       [[nothing, '--key', 'x'], `Nothing that speaks HTTP answers at ${nothing}/categories: `],
       [[other.url, '--key', 'x'], `Nothing that speaks HTTP answers at ${other.url}/categories: `],
-      [
-        [deeper.url.replace('/v1', ''), '--key', 'x'],
-        `${deeper.url.replace('v1', 'categories')} is not there; did you mean ${deeper.url}?\n`,
-      ],
+      [[deeper.url, '--key', 'x'], `${deeper.url}/categories is not there; did you mean ${deeper.url}/v1?\n`],
       [[service.url], '--key is missing; give a key of the server\n'],
       [['--key', 'x'], `${address('')}\n`],
       ...addresses.map((text) => [[text, '--key', 'x'], `${address(text)}\n`] as const),
@@ -196,13 +193,13 @@ describe('the command ends with', () => {
     const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=a', '-keyout', 'a.key'];
     execFileSync('openssl', [...request, '-out', 'a.crt'], { cwd: folder.path, stdio: 'ignore' });
     const [key, cert] = ['a.key', 'a.crt'].map((file) => readFileSync(join(folder.path, file)));
-    await using plain = await listening(createHttpsServer({ key, cert }), 'https');
+    await using plain = await standing(createHttpsServer({ key, cert }), 'https');
     const unverified = await server(plain.url);
     assert.deepEqual([unverified.code, unverified.stdout], [2, '']);
     const why = `The certificate of ${plain.url}/categories cannot be verified (DEPTH_ZERO_SELF_SIGNED_CERT)`;
     assert.equal(unverified.stderr, `referee: ${why}; NODE_EXTRA_CA_CERTS=FILE names your own authority\n`);
     // Node.js answers a client of HTTP/1.1 with 403, and others end the handshake.
-    await using only = await listening(
+    await using only = await standing(
       createSecureServer({ key, cert, unknownProtocolTimeout: 10 }) as unknown as Server,
       'https',
     );
@@ -324,15 +321,3 @@ test('at most 40 categories are created, and without --full it ends within 30 s 
     assert.ok(endedAt - startedAt <= 30, `${endedAt - startedAt} s`);
   }
 });
-
-async function listening(wanted: Server, scheme = 'http'): Promise<AsyncDisposable & { readonly url: string }> {
-  wanted.listen(0, '127.0.0.1');
-  await once(wanted, 'listening');
-  return {
-    url: `${scheme}://127.0.0.1:${(wanted.address() as AddressInfo).port}/v1`,
-    async [Symbol.asyncDispose]() {
-      wanted.close();
-      await once(wanted, 'close');
-    },
-  };
-}

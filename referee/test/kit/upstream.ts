@@ -17,7 +17,7 @@ export async function standing(server: Server, scheme = 'http'): Promise<Standin
   return {
     url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
-      (server as ReturnType<typeof createServer>).closeAllConnections();
+      (server as Partial<ReturnType<typeof createServer>>).closeAllConnections?.();
       server.close();
       await once(server, 'close');
     },

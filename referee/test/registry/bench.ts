@@ -53,7 +53,7 @@ export function service(): RequestListener {
 }
 
 /** The command of a client's program, which it writes and, in Go and Java, builds. */
-function commandOf({ name, language, code }: RegistryClient, folder: string): readonly string[] {
+function commandOf({ name, language = 'mjs', code }: RegistryClient, folder: string): readonly string[] {
   const own = join(folder, name.replaceAll(/\W+/g, '-'));
   mkdirSync(own, { recursive: true });
   const file = join(own, language === 'java' ? 'Program.java' : `program.${language}`);

@@ -2,7 +2,8 @@
 
 export interface RegistryClient {
   readonly name: string;
-  readonly language: keyof typeof LANGUAGES;
+  /** JavaScript unless told otherwise. */
+  readonly language?: keyof typeof LANGUAGES;
   /** From npm, in these versions. */
   readonly packages?: readonly string[];
   /** Prints the version of a client that comes with the machine. */
@@ -21,6 +22,15 @@ export const LANGUAGES = {
 const key = () => isSet ? { 'Idempotency-Key': crypto.randomUUID() } : {};
 const ok = async (answer) => { if (!answer.ok) throw new Error(String(answer.status)); return answer.json(); };
 const waits = (value, usual) => !value ? usual : /^\\d+$/.test(value) ? value * 1000 : Math.max(0, Date.parse(value) - Date.now());
+const patient = async (call) => {
+  for (let attempt = 1; ; attempt += 1) {
+    const failed = await call().then(() => undefined, (error) => error);
+    if (!failed) return;
+    const status = failed.status ?? failed.statusCode, headers = failed.headers ?? failed.response?.headers;
+    if (attempt >= 4 || (status < 500 && status !== 429)) throw failed;
+    await new Promise((resolve) => setTimeout(resolve, waits(headers?.['retry-after'], 250 * 2 ** attempt)));
+  }
+};
 ${code}
 try { await get('/pets'); await post('/pets'); await get('/orders'); } catch (error) { console.error(error.message); process.exitCode = 1; }`,
   },
@@ -78,20 +88,16 @@ const get = (path) => send(path), post = (path) => send(path, { method: 'POST', 
 const PROMPT = 'an `Idempotency-Key` with each create';
 
 export const CLIENTS: readonly RegistryClient[] = [
-  { name: 'fetch of Node.js', language: 'mjs', version: ['node', '--version'], code: FETCH },
+  { name: 'fetch of Node.js', version: ['node', '--version'], code: FETCH },
   {
     name: 'ky',
-    language: 'mjs',
     packages: ['ky@1.14.3'],
     code: `import ky from 'ky';
-const api = ky.create({ prefixUrl: url, ...(isSet && { retry: { methods: ['get', 'post'] } }) });
-const get = (path) => api.get(path.slice(1)).json(), headers = key();
-const post = (path) => api.post(path.slice(1), { json: { name: 'Rex' }, headers }).json();`,
-    setting: "`retry: { methods: ['get', 'post'] }`, and an `Idempotency-Key` with each create",
+const api = ky.create({ prefixUrl: url });
+const get = (path) => api.get(path.slice(1)).json(), post = (path) => api.post(path.slice(1), { json: { name: 'Rex' } }).json();`,
   },
   {
     name: 'got',
-    language: 'mjs',
     packages: ['got@14.6.6'],
     code: `import got from 'got';
 const api = got.extend({ prefixUrl: url, ...(isSet && { retry: { methods: ['GET', 'POST'] } }) });
@@ -101,14 +107,12 @@ const post = (path) => api.post(path.slice(1), { json: { name: 'Rex' }, headers 
   },
   {
     name: 'axios',
-    language: 'mjs',
     packages: ['axios@1.21.1'],
     code: `import axios from 'axios';
 const get = (path) => axios.get(url + path), post = (path) => axios.post(url + path, { name: 'Rex' });`,
   },
   {
     name: 'axios-retry',
-    language: 'mjs',
     packages: ['axios@1.21.1', 'axios-retry@4.5.0'],
     code: `import axios from 'axios';
 import axiosRetry from 'axios-retry';
@@ -121,7 +125,6 @@ const post = (path) => axios.post(url + path, { name: 'Rex' }, { headers });`,
   },
   {
     name: 'undici RetryAgent',
-    language: 'mjs',
     packages: ['undici@7.30.2'],
     code: `import { Agent, RetryAgent, request } from 'undici';
 const dispatcher = new RetryAgent(new Agent(), isSet ? { methods: ['GET', 'POST'] } : {}), headers = key();
@@ -135,7 +138,6 @@ const get = (path) => send(path), post = (path) => send(path, { method: 'POST', 
   },
   {
     name: 'fetch-retry',
-    language: 'mjs',
     packages: ['fetch-retry@6.0.0'],
     code: `import fetchRetry from 'fetch-retry';
 const retryOn = (attempt, error, answer) => attempt < 3 && (error !== null || answer.status === 429 || answer.status >= 500);
@@ -148,7 +150,6 @@ const get = (path) => send(path), post = (path) => send(path, { method: 'POST', 
   },
   {
     name: 'openapi-fetch',
-    language: 'mjs',
     packages: ['openapi-fetch@0.17.0'],
     code: `import createClient from 'openapi-fetch';
 const client = createClient({ baseUrl: url });
@@ -157,7 +158,6 @@ const get = (path) => client.GET(path).then(good), post = (path) => client.POST(
   },
   {
     name: 'openai',
-    language: 'mjs',
     packages: ['openai@6.49.0'],
     code: `import OpenAI from 'openai';
 const client = new OpenAI({ baseURL: url, apiKey: 'token' }), headers = key();
@@ -167,39 +167,21 @@ const post = () => client.embeddings.create({ model: 'm', input: 'Rex', encoding
   },
   {
     name: 'stripe',
-    language: 'mjs',
     packages: ['stripe@23.1.0'],
     code: `import Stripe from 'stripe';
 const { protocol, hostname, port } = new URL(url);
 const client = new Stripe('sk_test_x', { protocol: protocol.slice(0, -1), host: hostname, port, telemetry: false, ...(isSet && { maxNetworkRetries: 0 }) });
 const idempotencyKey = crypto.randomUUID();
-const patient = async (call) => {
-  for (let attempt = 1; ; attempt += 1) {
-    const failed = await call().then(() => undefined, (error) => error);
-    if (!failed) return;
-    const value = failed.headers?.['retry-after'], isLate = attempt >= 4 || (failed.statusCode < 500 && failed.statusCode !== 429);
-    if (!isSet || isLate) throw failed;
-    await new Promise((resolve) => setTimeout(resolve, waits(value, 250 * 2 ** attempt)));
-  }
-};
-const get = (path) => patient(() => path === '/pets' ? client.customers.list() : client.products.list());
-const post = () => patient(() => client.customers.create({ name: 'Rex' }, isSet ? { idempotencyKey } : {}));`,
+const trying = (call) => isSet ? patient(call) : call();
+const get = (path) => trying(() => path === '/pets' ? client.customers.list() : client.products.list());
+const post = () => trying(() => client.customers.create({ name: 'Rex' }, isSet ? { idempotencyKey } : {}));`,
     setting:
       '`maxNetworkRetries: 0`; the program waits for the `Retry-After` in `error.headers`, then repeats with the same `idempotencyKey`',
   },
   {
     name: 'superagent with retry(2)',
-    language: 'mjs',
     packages: ['superagent@10.2.3'],
     code: `import superagent from 'superagent';
-const patient = async (call) => {
-  for (let attempt = 1; ; attempt += 1) {
-    const failed = await call().then(() => undefined, (error) => error);
-    if (!failed) return;
-    if (attempt >= 4 || (failed.status < 500 && failed.status !== 429)) throw failed;
-    await new Promise((resolve) => setTimeout(resolve, waits(failed.response?.headers['retry-after'], 250 * 2 ** attempt)));
-  }
-};
 const headers = key();
 const get = (path) => isSet ? patient(() => superagent.get(url + path)) : superagent.get(url + path).retry(2);
 const post = (path) => isSet ? patient(() => superagent.post(url + path).set(headers).send({ name: 'Rex' })) : superagent.post(url + path).send({ name: 'Rex' }).retry(2);`,
@@ -208,7 +190,6 @@ const post = (path) => isSet ? patient(() => superagent.post(url + path).set(hea
   },
   {
     name: 'ofetch',
-    language: 'mjs',
     packages: ['ofetch@1.5.1'],
     code: `import { ofetch } from 'ofetch';
 const retryDelay = (context) => waits(context.response?.headers.get('retry-after'), 500);
@@ -218,7 +199,6 @@ const get = (path) => api(path), post = (path) => api(path, { method: 'POST', bo
   },
   {
     name: 'p-retry with retries: 3',
-    language: 'mjs',
     packages: ['p-retry@7.1.1'],
     code: `import pRetry, { AbortError } from 'p-retry';
 const headers = key();
@@ -234,22 +214,10 @@ const get = (path) => send(path), post = (path) => send(path, { method: 'POST', 
   },
   {
     name: 'make-fetch-happen',
-    language: 'mjs',
     packages: ['make-fetch-happen@15.0.3'],
     code: `import fetch from 'make-fetch-happen';
-const patient = async (path, init) => {
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(url + path, { retry: false, ...init }).catch(() => undefined);
-    const text = await answer?.text().catch(() => undefined);
-    if (answer?.ok && text !== undefined) return text;
-    if (attempt >= 4 || (answer && answer.status < 500 && answer.status >= 400 && answer.status !== 429)) throw new Error(String(answer?.status));
-    await new Promise((resolve) => setTimeout(resolve, waits(answer?.headers.get('retry-after'), 250 * 2 ** attempt)));
-  }
-};
-const send = isSet ? patient : (path, init) => fetch(url + path, init).then(ok), headers = key();
-const get = (path) => send(path), post = (path) => send(path, { method: 'POST', body: '{"name":"Rex"}', headers });`,
-    setting:
-      '`retry: false`; the program waits for `Retry-After` or a backoff, and repeats with the same `Idempotency-Key`',
+const send = (path, init) => fetch(url + path, init).then(ok);
+const get = (path) => send(path), post = (path) => send(path, { method: 'POST', body: '{"name":"Rex"}' });`,
   },
   {
     name: 'urllib3',
