@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
+import manifest from '../../client/package.json' with { type: 'json' };
 import {
   ApiError,
   ConnectionError,
@@ -11,6 +12,7 @@ import {
   type ResponseEvent,
   type RetryEvent,
 } from '../../client/src/pet-catalog.ts';
+import { noWaits } from '../kit/client/bench.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
@@ -39,21 +41,6 @@ describe('the client', () => {
     return { requests, fetch: send };
   };
 
-  /** A clock on which every wait is over at once; what was waited for is noted. Deadlines never come. */
-  const noWaits = () => {
-    const waits: number[] = [];
-    let now = 0;
-    const sleep = (ms: number, signal: AbortSignal) =>
-      new Promise<void>((resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason));
-        if (ms >= 30_000) return;
-        waits.push(ms);
-        now += ms;
-        setImmediate(resolve);
-      });
-    return { waits, clock: { now: () => now, sleep } };
-  };
-
   const unavailable = (headers: Record<string, string> = {}) =>
     Response.json({ code: 'unavailable', message: 'Busy', status: 503 }, { status: 503, headers });
 
@@ -71,7 +58,8 @@ describe('the client', () => {
 
   test('asks only whether the list has changed, and each caller has a list of its own', async () => {
     const statuses: number[] = [];
-    const catalog = client({ onResponse: ({ status }) => statuses.push(status) });
+    const { requests, fetch } = answering();
+    const catalog = client({ fetch, onResponse: ({ status }) => statuses.push(status) });
     await client().categories.create({ name: 'Old' });
     const first = await catalog.categories.list();
     const before = first.length;
@@ -82,6 +70,8 @@ describe('the client', () => {
     const { id } = await catalog.categories.create({ name: 'New' });
     const third = await catalog.categories.list();
     assert.deepEqual(statuses, [200, 200, 200, 304, 201, 200]);
+    const asked = requests.map(({ headers }) => headers.has('if-none-match'));
+    assert.deepEqual(asked, [false, false, false, true, false, true], 'about that list alone');
     assert.deepEqual([second.length, second.at(-1)?.id, third.at(-1)?.id], [before, id - 1, id]);
   });
 
@@ -443,22 +433,23 @@ describe('the client', () => {
     assert.equal(lost.headers, undefined);
   });
 
-  test('every request has the headers of the client, which those of a call replace', async () => {
+  test('every request names the client, and has the headers of client and call, but none that it needs itself', async () => {
     const { requests, fetch } = answering();
-    const catalog = client({ fetch, headers: { 'User-Agent': 'shop/1.2', 'X-Request-Id': 'job-7' } });
-    await catalog.pets.list();
-    await catalog.pets.list({}, { headers: { 'x-request-id': 'call-8' } });
-    const sent = requests.map(({ headers }) => [headers.get('user-agent'), headers.get('x-request-id')]);
-    assert.deepEqual(sent, [
-      ['shop/1.2', 'job-7'],
-      ['shop/1.2', 'call-8'],
-    ]);
-    await client({ fetch, headers: { 'user-agent': 'shop/1.3', 'if-none-match': '*' } }).pets.list();
-    assert.equal(requests.at(-1)?.headers.get('user-agent'), 'shop/1.3', 'whatever the case of the name');
-    const key = { Authorization: 'Bearer other', 'If-Match': '"x"' };
-    await client({ fetch, headers: key }).pets.list();
-    assert.equal(requests.at(-1)?.headers.get('authorization'), `Bearer ${secret}`);
-    assert.equal(requests.at(-1)?.headers.has('if-match'), false);
+    const mine = { 'X-Request-Id': 'job-7', authorization: 'Bearer x', 'if-none-match': '*', 'If-Match': '"x"' };
+    await client({ fetch }).pets.list();
+    const catalog = client({ fetch, headers: { ...mine, 'user-agent': 'shop/1.2' } });
+    assert.equal((await catalog.pets.list().withResponse()).requestId, 'job-7');
+    await catalog.pets.list({ limit: 5 }, { headers: { ...mine, 'x-request-id': 'call-8', 'User-Agent': 'shop/1.3' } });
+    const names = ['user-agent', 'x-request-id', 'authorization', 'if-none-match', 'if-match'];
+    assert.deepEqual(
+      requests.map(({ headers }) => names.map((name) => headers.get(name))),
+      [
+        [`pet-catalog-client/${manifest.version}`, null, `Bearer ${secret}`, null, null],
+        ['shop/1.2', 'job-7', `Bearer ${secret}`, null, null],
+        ['shop/1.3', 'call-8', `Bearer ${secret}`, null, null],
+      ],
+    );
+    await assert.rejects(catalog.pets.list({}, { headers: { 'X-Request-Id': 'a\nb' } }), TypeError);
   });
 
   test('a retry is announced with its cause, after a lost response too', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
-import { refusal } from '../kit/client/bench.ts';
+import { type CallOptions, PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
+import { noWaits, refusal } from '../kit/client/bench.ts';
 
 /** What a call ends with, and how long it waits before each further attempt, by the answers that it gets. */
 
@@ -9,8 +9,6 @@ const LOST = new TypeError('fetch failed');
 const GOOD = { status: 200, body: '{"id":1,"name":"Dog"}' };
 /** The least that the client waits before its next attempts. */
 const BACKOFF_MS = [250, 500, 1_000, 2_000];
-/** The clock does not begin at a whole second. */
-const BEGUN_MS = 1_700;
 
 /** Something else's answer, such as a proxy's, or one of the service with a code. */
 interface Reply {
@@ -32,6 +30,7 @@ type Case = readonly [
   answers: readonly Answer[],
   outcome: Outcome,
   options?: Partial<PetCatalogOptions>,
+  ofCall?: CallOptions,
 ];
 
 const at = (ms: number) => new Date(ms).toUTCString();
@@ -94,6 +93,8 @@ const READS: readonly Case[] = [
     { timeoutMs: 20_250 },
   ],
   ['no retries', [LOST], { end: 'ConnectionError', waits: [] }, { maxRetries: 0 }],
+  ['no retries of this call', [LOST], { end: 'ConnectionError', waits: [] }, { maxRetries: 3 }, { maxRetries: 0 }],
+  ['more of this call', [LOST, LOST], { end: 'ConnectionError', waits: [250] }, { maxRetries: 0 }, { maxRetries: 1 }],
 ];
 
 const missing = { status: 404, code: 'not_found' };
@@ -114,16 +115,33 @@ const CANCELLATIONS: readonly Case[] = [
   ['lost, then busy', [LOST, busy, missing], { end: 'done', waits: [250, 500] }],
 ];
 
-for (const [call, cases] of [
-  ['a GET', READS],
-  ['a cancellation', CANCELLATIONS],
-] as const) {
-  for (const [title, answers, { end, waits }, options] of cases) {
-    test(`${call}, ${title}: ${end} after ${waits.length} waits`, async (t) => {
+// Without If-Match the same quantity again would forget an order that came between.
+const CHANGES: readonly Case[] = [
+  ...[LOST, { status: 502 }, { status: 500, code: 'internal_error' }, { status: 503, code: 'outcome_unknown' }].map(
+    (answer): Case => [
+      answer instanceof TypeError ? 'lost' : `${answer.status}`,
+      [answer],
+      { end: answer instanceof TypeError ? 'ConnectionError' : (answer.code ?? answer.status), waits: [] },
+    ],
+  ),
+  repeated(busy),
+  repeated({ status: 408, code: 'request_timeout' }),
+];
+
+for (const [title, call, cases] of [
+  ['a GET', ({ categories }, options) => categories.get(1, options), READS],
+  ['a cancellation', ({ orders }) => orders.cancel(1), CANCELLATIONS],
+  ['a change', ({ inventory }) => inventory.update(1, { quantity: 1 }), CHANGES],
+  [
+    'a change with If-Match',
+    ({ inventory }) => inventory.update(1, { quantity: 1 }, { ifMatch: '"1"' }),
+    [repeated(LOST)],
+  ],
+] as const satisfies [string, (catalog: PetCatalog, options?: CallOptions) => Promise<unknown>, readonly Case[]][]) {
+  for (const [answered, answers, { end, waits }, options, ofCall] of cases) {
+    test(`${title}, ${answered}: ${end} after ${waits.length} waits`, async (t) => {
       t.mock.method(Math, 'random', () => 0);
-      const found = await run(answers, options, (catalog) =>
-        call === 'a GET' ? catalog.categories.get(1) : catalog.orders.cancel(1),
-      );
+      const found = await run(answers, options, (catalog) => call(catalog, ofCall));
       assert.deepEqual(found, { end, waits, sent: answers.length });
     });
   }
@@ -144,7 +162,7 @@ test('every attempt of a create has the same key, of another create another one,
   };
   const create = (options?: { idempotencyKey: string }) => {
     const answers = [refusal(503, 'unavailable'), Response.json({ id: 1, name: 'Dog' }, { status: 201 })];
-    const { clock } = clockWithoutWaits();
+    const { clock } = noWaits();
     const fetch = (input: unknown, init?: RequestInit) => send(answers.shift() ?? assert.fail())(input, init);
     return new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'secret', clock, fetch }).categories.create(
       { name: 'Dog' },
@@ -164,7 +182,7 @@ async function run(
   options: Partial<PetCatalogOptions> | undefined,
   call: (catalog: PetCatalog) => Promise<unknown>,
 ) {
-  const { clock, waits } = clockWithoutWaits();
+  const { clock, waits } = noWaits();
   let sent = 0;
   const fetch = async (_input: unknown, init?: RequestInit) => {
     const answer = answers[sent] ?? assert.fail('one attempt too many');
@@ -185,22 +203,4 @@ function responseOf({ status, code, body = '', retryAfter }: Reply): Response {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   if (code !== undefined) return refusal(status, code, headers);
   return new Response(status === 304 ? null : body, { status, headers });
-}
-
-/** A clock on which every wait between attempts is over at once, and noted. Deadlines, which are longer, never come. */
-function clockWithoutWaits() {
-  const waits: number[] = [];
-  let now = BEGUN_MS;
-  let timeouts = 0;
-  const sleep = (ms: number, signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason));
-      // The first wait is for the deadline of the call; before each attempt one begins for that of the attempt.
-      timeouts += 1;
-      if (timeouts === 1 || ms === 30_000) return;
-      waits.push(ms);
-      now += ms;
-      setImmediate(resolve);
-    });
-  return { waits, clock: { now: () => now, sleep } };
 }

@@ -127,6 +127,33 @@ test('a call ends at its deadline, with its last failure as the cause', async (t
   assert.match(`${failure.cause}`, /ApiError: getCategory: No \(unavailable\)/);
 });
 
+test('an attempt without an answer ends at its timeout, and is repeated', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  const { catalog, sent, pass } = bench({ attemptTimeoutMs: 2_000, maxRetries: 1 });
+  const failure = failureOf(catalog.categories.create({ name: 'Dog' }));
+  await settled();
+  await pass(1_999);
+  await pass(250);
+  assert.equal(sent.length, 1);
+  await pass(250);
+  assert.equal(sent.length, 2);
+  await pass(2_000);
+  assert.equal((await failure).message, 'createCategory: no answer within 2000 ms');
+  assert.equal((await failure).name, 'TimeoutError');
+});
+
+test('an end that is announced is told, though no one says since when, or until when', async () => {
+  for (const headers of [{ sunset: 'Wed, 05 Dec 2030 00:00:00 GMT' }, { deprecation: '@1767225600' }]) {
+    const events: unknown[] = [];
+    const { catalog, sent } = bench({ onDeprecation: ({ sunset, deprecation }) => events.push(sunset ?? deprecation) });
+    const call = catalog.categories.get(1);
+    await settled();
+    await sent[0]?.answer(good(headers));
+    await call;
+    assert.deepEqual(events, [new Date('sunset' in headers ? '2030-12-05' : '2026-01-01')]);
+  }
+});
+
 test('the failure of a proxy says when to try again', async () => {
   const failure = await failureBy(new Response('', { status: 502, headers: { 'retry-after': '20' } }));
   assert.deepEqual([failure.retryAfter, failure.retryAt], [20, new Date(20_000)]);

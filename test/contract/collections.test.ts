@@ -40,25 +40,6 @@ test('it tells the story as its assertions say, twice on the same database', asy
   }
 });
 
-test('the Postman collection has the members that its format asks for', () => {
-  const collection = JSON.parse(made);
-  assert.equal(collection.info.schema, 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json');
-  assert.equal(typeof collection.info.name, 'string');
-  assert.equal(collection.auth.type, 'bearer');
-  const variables = collection.variable.map(({ key }: { key: string }) => key);
-  for (const folder of collection.item) {
-    assert.equal(typeof folder.name, 'string');
-    for (const { request, response } of folder.item) {
-      assert.deepEqual(response, []);
-      assert.match(request.method, /^[A-Z]+$/);
-      assert.equal(request.url.raw, [...request.url.host, ...request.url.path].join('/'));
-      for (const [, used = ''] of JSON.stringify(request).matchAll(/\{\{(\w+)\}\}/g)) {
-        assert.ok(variables.includes(used), used);
-      }
-    }
-  }
-});
-
 const readme = readFileSync(join(FOLDER, 'README.md'), 'utf8');
 const commands = [...readme.matchAll(/^- \w+: `(.*npx --yes .*)`$/gm)].map(([, command = '']) => command);
 

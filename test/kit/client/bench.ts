@@ -62,6 +62,27 @@ export function bench(options: Partial<PetCatalogOptions> = {}) {
   return { catalog, sent, pass, /** How many waits are under way. */ waits: () => sleepers.size };
 }
 
+/** The clock does not begin at a whole second. */
+const BEGUN_MS = 1_700;
+
+/** A clock on which every wait between attempts is over at once, and noted. Deadlines never come. */
+export function noWaits() {
+  const waits: number[] = [];
+  let sleeps = 0;
+  let now = BEGUN_MS;
+  const sleep = (ms: number, signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      // The first wait is for the deadline of the call.
+      sleeps += 1;
+      if (sleeps === 1 || ms >= 30_000) return;
+      waits.push(ms);
+      now += ms;
+      setImmediate(resolve);
+    });
+  return { waits, clock: { now: () => now, sleep } };
+}
+
 /** Lets everything happen that does not wait for the clock or an answer. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
