@@ -7,7 +7,7 @@ import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { sharedRedis } from './kit/redis-server.ts';
 import { json, type TestService, testService } from './kit/service.ts';
 
-/** Every rule of `referee server`, which are those of the published level and our own, on everything that the service may stand on. */
+/** Every rule of `referee server`, ours among them, on everything that the service may stand on. */
 describe('the referee finds nothing to blame', () => {
   test('on the embedded database, waiting for windows and bans', async () => {
     await using service = await testService();
