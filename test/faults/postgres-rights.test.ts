@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { databaseUrl } from '../../src/config.ts';
+import { openEngine } from '../../src/storage/open.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
-import { missingPrograms } from '../kit/deploy/programs.ts';
-import { create, names, UNLIMITED } from '../kit/faults/outage.ts';
+import { create, UNLIMITED } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
-import { run, runProcess, serveProcess } from '../kit/process.ts';
+import { run } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
-import { startPgBouncer } from './pgbouncer.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
 
 const skip = noPostgresPrograms;
-const skipPooler = skip || missingPrograms('pgbouncer');
 
 /** What `doctor` says against a database. */
 async function problems(url: string): Promise<string[]> {
@@ -77,14 +74,11 @@ test('`doctor` tries the work of a service, which the owner of the database may 
 });
 
 test('a role without CREATE is named by `doctor` and by a start', { skip }, async () => {
-  using folder = temporaryFolder();
   const { role, guest, migrate, sql } = await newDatabase();
   const denied =
     'permission denied for schema public; make the role of DATABASE_URL the owner of the database, or grant it what is missing';
   assert.deepEqual(await problems(guest), [`problem: It cannot create tables: ${denied}`]);
-  const started = await runProcess(['serve'], { cwd: folder.path, env: { DATABASE_URL: guest, PORT: '0' } });
-  assert.equal(started.code, 1);
-  assert.match(started.stderr, new RegExp(`^pet-catalog: Cannot open the database .*: ${denied}$`, 'm'));
+  await assert.rejects(openEngine(databaseUrl(guest)), new RegExp(`Cannot open the database .*: ${denied}$`));
   await migrate();
   await sql(`${ALL} to ${role}`);
   assert.deepEqual(await problems(guest), [`warning: It cannot create tables: ${denied}`]);
@@ -123,54 +117,18 @@ test('a server that only reads is named by `doctor`, and by the command that mee
   );
 });
 
-test('a service runs through PgBouncer with its defaults', { skip: skipPooler }, async () => {
-  await using pooler = await startPgBouncer(server.port, 'session');
-  assert.deepEqual(await problems(pooler.url), ['The role may do all that a service does']);
-  await using service = await testService({ DATABASE_URL: pooler.url });
-  const { secret } = await service.issue(UNLIMITED);
-  assert.equal((await create(service, secret, 'Dog')).status, 201);
-  assert.deepEqual(await names(service, secret), ['Dog']);
-  const [deadlines] = await service.storage.transactions.read((db) =>
-    db.all<Record<string, string>>({ text: 'show statement_timeout', sql: '', values: [] }),
-  );
-  assert.deepEqual(deadlines, { statement_timeout: '5s' });
-});
-
-test('a pooler in transaction mode is refused', { skip: skipPooler }, async () => {
-  await using pooler = await startPgBouncer(server.port, 'transaction');
-  const finding =
-    'A pooler in transaction mode stands before PostgreSQL: locks, notifications and deadlines need a session';
-  const advice = 'set pool_mode = session, or connect to the server itself';
-  assert.deepEqual(await problems(pooler.url), [`problem: ${finding}; ${advice}`]);
-  using folder = temporaryFolder();
-  const started = await runProcess(['serve'], { cwd: folder.path, env: { DATABASE_URL: pooler.url, PORT: '0' } });
-  assert.equal(started.code, 1);
-  assert.match(started.stderr, new RegExp(`^pet-catalog: Cannot open the database .*: ${finding}; ${advice}$`, 'm'));
-});
-
 test('at the connection limit of the role requests wait for a connection, and none is refused', { skip }, async () => {
   const { name, role, guest, sql } = await newDatabase();
-  // One for the claim, one that listens, and two of the ten in the pool.
-  await sql(`alter role ${role} connection limit 4`);
+  // One that listens, and two of the ten in the pool.
+  await sql(`alter role ${role} connection limit 3`);
   await sql(`alter database ${name} owner to ${role}`);
   await sql(`grant create on schema public to ${role}`);
-  using folder = temporaryFolder();
-  await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env: { DATABASE_URL: guest } });
-  // Commands find the running service by this file, which holds a secret.
-  const [note = ''] = readdirSync(folder.path).filter((each) => each.endsWith('.operator'));
-  assert.equal(statSync(join(folder.path, note)).mode & 0o777, 0o600);
-  const secret = /petcat_live_\w+/.exec(service.output.stdout)?.[0];
-  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+  await using service = await testService({ DATABASE_URL: guest });
+  const { secret } = await service.issue(UNLIMITED);
   const statuses = await Promise.all(
     Array.from({ length: 12 }, async (_, index) => {
-      const body = JSON.stringify({ name: `pet ${index}` });
-      const key = { ...headers, 'idempotency-key': `${index}` };
-      const answer = await fetch(index % 2 ? `${service.url}/pets/${index}` : `${service.url}/categories`, {
-        ...(index % 2 === 0 && { method: 'POST', body }),
-        headers: key,
-      });
-      await answer.arrayBuffer();
-      return answer.status;
+      const answer = index % 2 ? service.call(secret, `/pets/${index}`) : create(service, secret, 'x', `${index}`);
+      return (await answer).status;
     }),
   );
   assert.deepEqual([...new Set(statuses)].sort(), [201, 404]);
