@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { run } from '../kit/process.ts';
+import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
 
@@ -22,27 +23,24 @@ test('damage in a database that is too large to be checked first is found beside
       VALUES ('', '', '', hex(zeroblob(34000000)), 99999999999)`);
   }
   {
-    await using sound = await serveProcess([], options);
+    await using sound = await serveHere({ DATABASE_URL: `sqlite:${file}` });
     const created = await send(new Agent(), `${sound.url}/categories`, secret, { name: 'Dog' });
     assert.equal(created.status, 201);
-    await sound.end();
   }
   assert.ok(statSync(file).size > 64 * 1024 * 1024);
   overwrite(file, { at: 40 * 1024 * 1024 });
 
-  await using service = await serveProcess([], options);
-  const operatorUrl = await service.operatorUrl();
-  const ready = async () => (await fetch(`${operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
-  await untilEqual(ready, 503);
-  const agent = new Agent({ keepAlive: true });
-  const refused = await send(agent, `${service.url}/categories`, secret, { name: 'Cat' });
-  assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
-  const listed = await send(agent, `${service.url}/categories`, secret);
-  assert.deepEqual([listed.status, listed.body], [200, '[{"id":1,"name":"Dog"}]']);
-  assert.match(service.output.stderr, /"storage_failing","work":"write".*is damaged: .*pet-catalog restore BACKUP/);
-  agent.destroy();
-  await service.end('SIGKILL');
-
+  {
+    await using service = await serveHere({ DATABASE_URL: `sqlite:${file}` });
+    const ready = async () =>
+      (await fetch(`${service.operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
+    await untilEqual(ready, 503);
+    const refused = await send(new Agent(), `${service.url}/categories`, secret, { name: 'Cat' });
+    assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
+    const listed = await send(new Agent(), `${service.url}/categories`, secret);
+    assert.deepEqual([listed.status, listed.body], [200, '[{"id":1,"name":"Dog"}]']);
+    assert.match(service.log(), /"storage_failing","work":"write".*is damaged: .*pet-catalog restore BACKUP/);
+  }
   const bytes = readFileSync(file);
   for (const command of [['doctor'], ['backup', 'copy.db']]) {
     const { code, stdout, stderr } = await run(command, options);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { serveProcess } from '../kit/process.ts';
+import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** The files of a database that go away under a running service. */
@@ -35,8 +35,7 @@ for (const [what, takeAway] of [
     using folder = temporaryFolder();
     const data = join(folder.path, 'data');
     const secret = await issueKey(folder.path);
-    await using service = await serveProcess([], { cwd: folder.path });
-    const operatorUrl = await service.operatorUrl();
+    await using service = await serveHere({ DATABASE_URL: `sqlite:${join(data, 'pet-catalog.db')}` });
     const agent = new Agent({ keepAlive: true });
     const create = (name: string) => send(agent, `${service.url}/categories`, secret, { name });
     assert.equal((await create('before')).status, 201);
@@ -46,13 +45,16 @@ for (const [what, takeAway] of [
       assert.deepEqual([status, headers['retry-after']], [503, '1'], body);
     }
     assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200, 'readers are served');
-    const ready = async () => (await fetch(`${operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
+    const ready = async () =>
+      (await fetch(`${service.operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
     await untilEqual(() => ready(), 503);
-    const errors = service.output.stderr.split('\n').filter((line) => line.includes('storage_failing'));
+    const errors = service
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('storage_failing'));
     assert.equal(errors.length, 1);
     assert.match(errors[0] ?? '', /"level":50.*was removed or replaced while the service runs/);
     agent.destroy();
-    await service.end('SIGTERM');
   });
 }
 
@@ -60,10 +62,10 @@ test('a service at rest notices that its database is gone, and recovers when it 
   using folder = temporaryFolder();
   const [data, aside] = [join(folder.path, 'data'), join(folder.path, 'aside')];
   const secret = await issueKey(folder.path);
-  await using service = await serveProcess([], { cwd: folder.path });
+  await using service = await serveHere({ DATABASE_URL: `sqlite:${join(data, 'pet-catalog.db')}` });
   renameSync(data, aside);
   mkdirSync(data);
-  await untilTrue(() => service.output.stderr.includes('storage_failing'));
+  await untilTrue(() => service.log().includes('storage_failing'));
   assert.deepEqual(readdirSync(data), [], 'nothing is made anew');
   rmSync(data, { recursive: true });
   renameSync(aside, data);
@@ -71,6 +73,6 @@ test('a service at rest notices that its database is gone, and recovers when it 
   await untilTrue(
     async () => (await send(agent, `${service.url}/categories`, secret, { name: 'after' })).status === 201,
   );
-  await untilTrue(() => service.output.stderr.includes('storage_recovered'));
+  await untilTrue(() => service.log().includes('storage_recovered'));
   agent.destroy();
 });

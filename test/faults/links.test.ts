@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, runProcess, serveProcess } from '../kit/process.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf, flip } from '../kit/storage/files.ts';
 
@@ -50,7 +51,8 @@ test('by whatever link a damaged log is found and refused', async () => {
   const bytes = () => [file, `${file}-wal`].map((each) => readFileSync(each));
   const before = bytes();
   for (const link of links) {
-    for (const command of [['doctor'], ['keys', 'list'], ['serve', '--port', '0']]) {
+    await assert.rejects(serveHere(by(join(cwd, link))), /is damaged: its log is damaged at byte/, link);
+    for (const command of [['doctor'], ['keys', 'list']]) {
       const { code, stdout, stderr } = await run(command, { cwd, env: by(link) });
       assert.equal(code, 1, `${command} ${link}`);
       assert.match(stdout + stderr, /is damaged: its log is damaged at byte/, `${command} ${link}`);
@@ -66,9 +68,7 @@ test('one service runs on a file, by whatever link, and commands find its listen
   await using service = await serveProcess([], { cwd, env: by(links[1] ?? '') });
   const operatorUrl = await service.operatorUrl();
   for (const link of [...links, 'data/pet-catalog.db']) {
-    const { code, stderr } = await runProcess(['serve', '--port', '0'], { cwd, env: by(link) });
-    assert.equal(code, 1);
-    assert.match(stderr, /Another service runs on the database/, link);
+    await assert.rejects(serveHere(by(join(cwd, link))), /Another service runs on the database/, link);
     const { stdout } = await run(['console', 'login'], { cwd, env: by(link) });
     assert.ok(stdout.startsWith(operatorUrl), stdout);
   }

@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
 import { openRaw } from '../kit/edge/raw.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 40;
@@ -27,13 +28,15 @@ suite('the log of an outage', () => {
     test(`an answer of 503 is an error line with its cause, and with ACCESS_LOG=${accessLog} in ${lines} more`, async () => {
       using folder = temporaryFolder();
       const file = join(folder.path, 'test.db');
-      const options = { cwd: folder.path, env: { DATABASE_URL: `sqlite:${file}`, ACCESS_LOG: accessLog } };
-      await using service = await serveProcess([], options);
-      const plan = ['--plan', 'enterprise', '--per-minute', '1000', '--per-day', '1000'];
-      const { stdout } = await run(['keys', 'create', '--name', 'test', ...plan], options);
-      const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
+      const DATABASE_URL = `sqlite:${file}`;
+      await using service = await serveHere({ DATABASE_URL, ACCESS_LOG: accessLog });
+      const secret = await issueKey(folder.path, { DATABASE_URL });
+      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
       const logged = (): Line[] =>
-        service.output.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+        service
+          .log()
+          .split('\n')
+          .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
       const ofEvent = (event: string) => logged().filter((line) => line.event === event);
 
       const blocking = new DatabaseSync(file, { timeout: 10_000 });
@@ -64,19 +67,19 @@ suite('the log of an outage', () => {
       await untilEqual(() => ofEvent('operator_change').length, 1);
       const [change] = ofEvent('operator_change');
       assert.deepEqual([change?.via, change?.action], ['cli', 'key.create']);
-      assert.ok(!service.output.stderr.includes(stdout.trim()));
+      assert.ok(!service.log().includes(secret));
     });
   }
 });
 
 test('a method or a version that is not supported is counted, and writes no line', async () => {
   using folder = temporaryFolder();
-  await using service = await serveProcess(['--access-log', 'errors'], { cwd: folder.path });
+  await using service = await serveHere({ DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}`, ACCESS_LOG: 'errors' });
   for (const line of ['FOO / HTTP/1.1', 'GET / HTTP/2.0', 'CONNECT a:1 HTTP/1.1']) {
     await using raw = await openRaw(service.url);
     await raw.send(`${line}\r\nHost: a\r\n\r\n`);
     assert.match(`${(await raw.answersUntilClosed())[0]?.status}`, /^50[15]$/);
   }
-  assert.equal(await service.end('SIGTERM'), 0);
-  assert.doesNotMatch(service.output.stderr, /request_failed|"level":50/);
+  await service[Symbol.asyncDispose]();
+  assert.doesNotMatch(service.log(), /request_failed|"level":50/);
 });

@@ -158,59 +158,45 @@ test('a read-only server refuses creates and serves reads; writes resume by them
   await untilEqual(async () => (await create(service, secret, 'Bird')).status, 201);
 });
 
-test('an unusable server is reported in one line, without the password', options, async () => {
-  using folder = temporaryFolder();
-  const password = 'kept-to-itself';
-  const postgres = await startPostgres({ password });
-  const command = (args: string[]) => (url: string) => run(args, { cwd: folder.path, env: { DATABASE_URL: url } });
-  const [start, migrate] = [command(['serve', '--port', '0']), command(['migrate'])];
-  const wrong: [string, RegExp][] = [
-    [postgres.url.replace(password, 'other'), /password authentication failed .*DATABASE_URL\n$/],
-    [postgres.url.replace(/postgres$/, 'nowhere'), /database "nowhere" does not exist; create it, .*DATABASE_URL\n$/],
-  ];
-  const tried = await Promise.all(wrong.map(([url]) => start(url)));
-  await postgres[Symbol.asyncDispose]();
-  // A service would wait for these.
-  tried.push(await migrate(postgres.url), await migrate('postgres://postgres:kept-to-itself@localhost:1/postgres'));
-  for (const [index, { code, stdout, stderr }] of tried.entries()) {
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^pet-catalog: Cannot open the database postgres:\/\/postgres:\*\*\*@[^\n]*\n$/);
-    assert.match(stderr, wrong[index]?.[1] ?? /start the server, or correct DATABASE_URL\n$/);
-    assert.doesNotMatch(stderr, /kept-to-itself|other@/);
-  }
-});
-
-test('a server is verified by its certificate', {
-  ...options,
+test('a server is verified by its certificate, and an unusable one is reported in one line, without the password', {
   skip: noPostgresPrograms || missingPrograms('openssl'),
 }, async () => {
   using folder = temporaryFolder();
-  const tls = makeCertificate(folder.path);
-  await using postgres = await startPostgres({ tls });
-  const migrate = (query: string, url = postgres.url) =>
-    run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: `${url}?${query}` } });
-  const known = `sslmode=verify-full&sslrootcert=${join(folder.path, 'ca.crt')}`;
-  assert.equal((await migrate(known)).stderr, 'The tables are up to date\n');
+  const password = 'kept-to-itself';
+  await using postgres = await startPostgres({ password, tls: makeCertificate(folder.path) });
+  const migrate = (url: string) => run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: url } });
+  const refused = async (url: string, why: RegExp) => {
+    const { code, stdout, stderr } = await migrate(url);
+    assert.deepEqual([code, stdout], [1, ''], url);
+    assert.match(stderr, /^pet-catalog: Cannot open the database postgres:\/\/postgres:\*\*\*@[^\n]*\n$/);
+    assert.match(stderr, why);
+    assert.doesNotMatch(stderr, /kept-to-itself|other@/);
+  };
+  const { url } = postgres;
+  const ca = (name: string) => `sslmode=verify-full&sslrootcert=${join(folder.path, name)}`;
+  const known = `${url}?${ca('ca.crt')}`;
   const unknown = /; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE\n$/;
-  const refusals: [string, RegExp][] = [
-    ['sslmode=verify-full', unknown],
-    ['sslmode=require', unknown],
-    [`sslmode=verify-full&sslrootcert=${join(folder.path, 'other.crt')}`, unknown],
-    [`sslmode=verify-full&sslrootcert=${join(folder.path, 'nothing.crt')}`, /no such file/],
-  ];
-  const refused = await Promise.all(refusals.map(([query]) => migrate(query)));
-  refusals.push(['', /does not match certificate's altnames/]);
-  refused.push(await migrate(known, postgres.url.replace('127.0.0.1', 'localhost')));
-  for (const [index, { code, stderr }] of refused.entries()) {
-    assert.equal(code, 1);
-    assert.match(stderr, refusals[index]?.[1] ?? /never/);
-    assert.match(stderr, /^pet-catalog: Cannot open the database [^\n]*\n$/);
+  assert.equal((await migrate(known)).stderr, 'The tables are up to date\n');
+  {
+    await using _service = await testService({ DATABASE_URL: known });
+    const connections = await postgres.query(
+      `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'pet-catalog%'`,
+    );
+    assert.deepEqual(connections, [{ ssl: true }]);
   }
-  await using _service = await testService({ DATABASE_URL: `${postgres.url}?${known}` });
-  const connections = await postgres.query(
-    `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'pet-catalog%'`,
-  );
-  assert.deepEqual(connections, [{ ssl: true }]);
+  for (const [wrong, why] of [
+    [`${url}?sslmode=verify-full`, unknown],
+    [`${url}?sslmode=require`, unknown],
+    [`${url}?${ca('other.crt')}`, unknown],
+    [`${url}?${ca('nothing.crt')}`, /no such file/],
+    [known.replace('127.0.0.1', 'localhost'), /does not match certificate's altnames/],
+    [url.replace(password, 'other'), /password authentication failed .*DATABASE_URL\n$/],
+    [url.replace(/postgres$/, 'nowhere'), /database "nowhere" does not exist; create it, .*DATABASE_URL\n$/],
+  ] as const)
+    await refused(wrong, why);
+  await postgres.stop();
+  for (const away of [url, url.replace(/@.*\//, '@localhost:1/')])
+    await refused(away, /start the server, or correct DATABASE_URL\n$/);
 });
 
 /** A certificate for 127.0.0.1 by an authority of its own, `ca.crt`; beside it another that had no part in it. */

@@ -5,7 +5,6 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   truncateSync,
@@ -16,10 +15,12 @@ import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { createWithoutPause, send } from '../kit/faults/creating.ts';
+import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
+import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { overwrite } from '../kit/storage/files.ts';
 
 const PAGE_BYTES = 4_096;
 
@@ -133,7 +134,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.match(problems[0] ?? '', /"database":"\.\/data\/pet-catalog\.db","reason":"the disk is full; make room"\}$/);
   agent.destroy();
   assert.equal(await service.end('SIGTERM'), 0);
-  await using restarted = await serveProcess([], options);
+  await using restarted = await serveHere({ DATABASE_URL: `sqlite:${join(disk.path, 'pet-catalog.db')}` });
   const { body } = await send(new Agent(), `${restarted.url}/categories`, secret);
   const names = JSON.parse(body).map(({ name }: { name: string }) => name);
   assert.deepEqual(names, [...acknowledged, 'last']);
@@ -145,8 +146,9 @@ test('on a full disk, where no service runs, every command names the disk in one
   if (!disk) return;
   await issueKey(folder.path);
   fill(join(disk.path, 'filler'));
+  const serving = serveHere({ DATABASE_URL: `sqlite:${join(disk.path, 'pet-catalog.db')}` });
+  await assert.rejects(serving, /\.db: its disk is full; make room/);
   for (const command of [
-    ['serve', '--port', '0'],
     ['keys', 'create', '--name', 'late'],
     ['backup', 'data/copy.db'],
     ['keys', 'list'],
@@ -187,41 +189,36 @@ test('a copy for which the disk has no room leaves nothing behind', async (t) =>
   }
 });
 
-test('the service refuses a damaged database; the message names it and how to restore a backup', async () => {
+test('a damaged database is refused with the way to restore a backup, which is then served', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const file = join(folder.path, 'data', 'pet-catalog.db');
+  const settings = { DATABASE_URL: `sqlite:${file}` };
   const secret = await issueKey(folder.path);
+  const many = Array.from({ length: 100 }, (_, index) => ({ name: `${index}`, description: 'x'.repeat(200) }));
+  writeFileSync(join(folder.path, 'many.json'), JSON.stringify(many));
+  assert.equal((await run(['categories', 'import', 'many.json'], options)).code, 0);
   {
-    await using service = await serveProcess([], options);
-    const creating = createWithoutPause(service.url, secret, 4);
-    await untilTrue(() => creating.acknowledged.length >= 20, 'creates');
-    await creating.stop();
+    await using _service = await serveHere(settings);
     assert.equal((await run(['backup', 'good.db'], options)).code, 0, 'a backup can be made while the service runs');
-    await service.end('SIGTERM');
   }
-  for (const damage of ['the beginning', 'a page', 'the length']) {
+  for (const damage of [
+    () => overwrite(file, { at: 0, bytes: 100 }),
+    () => overwrite(file, { at: 3 * PAGE_BYTES, bytes: PAGE_BYTES }),
+    () => truncateSync(file, statSync(file).size - 2 * PAGE_BYTES),
+  ]) {
     copyFileSync(join(folder.path, 'good.db'), file);
-    if (damage === 'the beginning') overwrite(file, 0, 100);
-    if (damage === 'a page') overwrite(file, 3 * PAGE_BYTES, PAGE_BYTES);
-    if (damage === 'the length') truncateSync(file, statSync(file).size - 2 * PAGE_BYTES);
-    const { code, stderr } = await run(['serve', '--port', '0'], options);
-    assert.equal(code, 1, damage);
-    assert.match(
-      stderr,
-      /^pet-catalog: The database \.\/data\/pet-catalog\.db is damaged: .*pet-catalog restore BACKUP`\n$/,
-      damage,
-    );
+    damage();
+    await assert.rejects(serveHere(settings), /The database .* is damaged: .*pet-catalog restore BACKUP`$/);
   }
   const onItself = await run(['backup', 'data/pet-catalog.db'], options);
   assert.equal(onItself.code, 1, 'a backup onto the database itself would destroy it');
   const restored = await run(['restore', 'good.db'], options);
   assert.equal(restored.code, 0, restored.stderr);
   assert.match(restored.stderr, /the old one is .*replaced-\d+/);
-  await using service = await serveProcess([], options);
+  await using service = await serveHere(settings);
   const { status, body } = await send(new Agent(), `${service.url}/categories`, secret);
-  assert.equal(status, 200);
-  assert.ok(JSON.parse(body).length > 0);
+  assert.deepEqual([status, JSON.parse(body).length], [200, many.length]);
   assert.equal((await run(['restore', 'good.db'], options)).code, 1, 'a live database is not overwritten');
 });
 
@@ -272,10 +269,4 @@ function fill(file: string): void {
     }
   }
   assert.ok(existsSync(file));
-}
-
-function overwrite(file: string, at: number, length: number): void {
-  const bytes = readFileSync(file);
-  bytes.fill(0xa5, at, at + length);
-  writeFileSync(file, bytes);
 }

@@ -83,7 +83,9 @@ for (const engine of ENGINES) {
       assert.deepEqual(namesOf(await list(secret, '/pets?limit=100')), ['Max', ...pets.slice(1), 'Nemo']);
       assert.equal(((await list(secret, '/store/orders?limit=100')) as unknown[]).length, orders);
     }
-    const refused = await fetch(`${service.url}/categories`, { headers: { authorization: `Bearer ${revoked.secret}` } });
+    const refused = await fetch(`${service.url}/categories`, {
+      headers: { authorization: `Bearer ${revoked.secret}` },
+    });
     assert.equal(refused.status, 401);
     assert.equal(await service.end(), 0);
   });

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import pg from 'pg';
 import sql from 'sql-template-tag';
-import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
+import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { openEngine } from '../open.ts';
 import { awaitServer, connect, openPool } from './connection.ts';
 import { refusalOf } from './others.ts';
@@ -64,7 +64,7 @@ test('a server that accepts a connection and says nothing is given up after two 
 test('the server drops a dead client within half a minute, and gives up what takes long', {
   skip: noPostgres,
 }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   const client = await connect(database.url, 'probe');
   const names = ['application_name', 'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'];
   const settings = names.map((name) => `current_setting('${name}') as ${name}`);
@@ -91,7 +91,7 @@ test('a database that holds no UTF-8 is refused', { skip: noPostgres }, async ()
 });
 
 test('the codes of the server are classified', { skip: noPostgres }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   const { db, classify } = await openEngine({ engine: 'postgres', url: database.url });
   await db.close();
   for (const [failure, codes] of [

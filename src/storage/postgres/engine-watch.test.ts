@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { manualClock, untilEqual } from '../../../test/kit/clock.ts';
-import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
+import { noPostgres, reusedDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
 import { insert, issue } from '../../../test/kit/storage/bench.ts';
 import { openEngine, openStorage } from '../open.ts';
@@ -11,7 +11,7 @@ const FEEDS = `from pg_stat_activity where datname = current_database() and appl
 
 /** Watches a database; `tick` lets the interval pass, which does not by itself. */
 async function watched(t: TestContext) {
-  const database = await temporaryDatabase();
+  const database = await reusedDatabase();
   const engine = await openEngine({ engine: 'postgres', url: database.url });
   t.mock.timers.enable({ apis: ['setInterval'] });
   const seen = { looks: 0, failure: undefined as Error | undefined };

@@ -29,7 +29,7 @@ storageContract(onPostgres);
 test('a write that finds the writers’ lock held is refused as `unavailable`, and goes on once it is free', {
   skip: noPostgres,
 }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   await using storage = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
@@ -49,7 +49,7 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
 });
 
 test('a service is seen on its own database, and not on another of the same server', { skip: noPostgres }, async () => {
-  await using one = await temporaryDatabase();
+  await using one = await reusedDatabase();
   await using two = await reusedDatabase();
   for (const together of [false, true]) {
     await using _claim = await claimForService({ engine: 'postgres', url: one.url }, { together });
@@ -63,7 +63,7 @@ test('a service is seen on its own database, and not on another of the same serv
 test('a ban that is stored while the bans of its key are being lifted waits for that, and is not imposed', {
   skip: noPostgres,
 }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   await using storage = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
   const { key } = await issue(storage);
   const operator = new pg.Client({ connectionString: database.url });
@@ -119,7 +119,7 @@ test('a change that the server ends as a deadlock is made again', { skip: noPost
 });
 
 test('changes of keys are numbered in the order of their commits', { skip: noPostgres }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   await using one = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
   await using two = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
   const keys = await issueMany(one, 8);
@@ -194,8 +194,9 @@ test('a connection on which the server failed sends nothing more, and is closed'
 /** A storage whose server fails when a category of the name `fails` is inserted, or when that is committed. */
 async function failingBench({ trigger, when, failure }: Record<'trigger' | 'when' | 'failure', string>) {
   await using stack = new AsyncDisposableStack();
-  const { url } = stack.use(await temporaryDatabase());
+  const { url } = stack.use(await reusedDatabase());
   const storage = stack.use(await openStorage({ engine: 'postgres', url }, OPTIONS));
+  stack.defer(async () => void (await query(url, 'drop function fail cascade')));
   await query(
     url,
     `create function fail() returns trigger language plpgsql as
@@ -207,7 +208,7 @@ async function failingBench({ trigger, when, failure }: Record<'trigger' | 'when
 }
 
 test('once a connection was lost those that were opened before it are replaced', { skip: noPostgres }, async () => {
-  await using database = await temporaryDatabase();
+  await using database = await reusedDatabase();
   const { db } = await openEngine({ engine: 'postgres', url: database.url });
   const pids = (each: Pick<Transaction, 'all'>) => each.all<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   try {
