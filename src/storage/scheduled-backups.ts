@@ -41,6 +41,8 @@ export interface BackupOptions {
   readonly databaseFile: string;
   readonly time: Time;
   readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupRestored' | 'backupFailed'>;
+  /** Runs a command to its end, in a process of its own unless a test says otherwise. Rejects with what it says. */
+  readonly run?: typeof runProcess;
 }
 
 interface Backup {
@@ -68,6 +70,7 @@ interface Newest {
  */
 export class ScheduledBackups implements AsyncDisposable {
   readonly #options: BackupOptions;
+  readonly #run: typeof runProcess;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
   /** On the steady clock, as all that waits here: the other one may be stepped. */
@@ -79,6 +82,7 @@ export class ScheduledBackups implements AsyncDisposable {
 
   constructor(options: BackupOptions) {
     this.#options = options;
+    this.#run = options.run ?? runProcess;
     this.#newest = this.#prepare();
     this.#dueAt = this.#newest ? this.#newest.steady + options.everySeconds : 0;
     const { unix, steady } = options.time.now();
@@ -145,7 +149,10 @@ export class ScheduledBackups implements AsyncDisposable {
     assertRoom(folder, statSync(newest.file).size);
     mkdirSync(place, { mode: PRIVATE_FOLDER_MODE });
     try {
-      await this.#run(['restore', newest.file, '--database-url', `sqlite:${join(place, 'restored.db')}`]);
+      await this.#run(
+        ['restore', newest.file, '--database-url', `sqlite:${join(place, 'restored.db')}`],
+        this.#stop.signal,
+      );
       const restored: Restored = { backup: basename(newest.file), at: now };
       writeFileSync(join(folder, RESTORED), JSON.stringify(restored), { mode: PRIVATE_FILE_MODE });
       events.backupRestored(restored);
@@ -172,7 +179,7 @@ export class ScheduledBackups implements AsyncDisposable {
     const file = join(folder, nameAt(now));
     const [before] = backupsIn(folder, now).filter((each) => each.file !== file);
     assertRoom(folder, sizeOf(databaseFile).databaseBytes);
-    await this.#run(['backup', file, '--force', '--database-url', `sqlite:${databaseFile}`]);
+    await this.#run(['backup', file, '--force', '--database-url', `sqlite:${databaseFile}`], this.#stop.signal);
     if (before && wasReplaced(before.file, file)) {
       rmSync(file);
       throw new Error(
@@ -187,24 +194,23 @@ export class ScheduledBackups implements AsyncDisposable {
     }
     this.#newest = { at: now, steady, bytes };
   }
+}
 
-  /** Runs a command. Rejects with what it says if it fails. */
-  async #run(args: readonly string[]): Promise<void> {
-    const [program, ...first] = OWN_COMMAND;
-    const running = execute(program, [...first, ...args]);
-    const stop = () => running.child.kill();
-    this.#stop.signal.addEventListener('abort', stop);
-    try {
-      await running;
-    } catch (error) {
-      const { stderr = '', syscall } = error as NodeJS.ErrnoException & { stderr?: string };
-      // It did not start, as without memory or descriptors.
-      if (syscall !== undefined) throw error;
-      const said = stderr.slice(-REASON_CHARACTERS_MAX).replace(/^pet-catalog: /, '');
-      throw new Error(said.trim() || 'The backup was interrupted');
-    } finally {
-      this.#stop.signal.removeEventListener('abort', stop);
-    }
+async function runProcess(args: readonly string[], stop: AbortSignal): Promise<void> {
+  const [program, ...first] = OWN_COMMAND;
+  const running = execute(program, [...first, ...args]);
+  const end = () => running.child.kill();
+  stop.addEventListener('abort', end);
+  try {
+    await running;
+  } catch (error) {
+    const { stderr = '', syscall } = error as NodeJS.ErrnoException & { stderr?: string };
+    // It did not start, as without memory or descriptors.
+    if (syscall !== undefined) throw error;
+    const said = stderr.slice(-REASON_CHARACTERS_MAX).replace(/^pet-catalog: /, '');
+    throw new Error(said.trim() || 'The backup was interrupted');
+  } finally {
+    stop.removeEventListener('abort', end);
   }
 }
 

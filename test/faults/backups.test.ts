@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -24,8 +25,8 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const DAY = 86_400;
 
-/** Unless `restores`, the first restore is due after a day: it takes a process of its own. */
-function bench({ everySeconds = DAY, restores = false } = {}) {
+/** Unless `restores`, the first restore is due after a day. Its commands are processes only where those matter. */
+function bench({ everySeconds = DAY, restores = false, hasProcesses = false } = {}) {
   const folder = temporaryFolder();
   const clock = manualClock();
   const databaseFile = join(folder.path, 'x.db');
@@ -45,7 +46,12 @@ function bench({ everySeconds = DAY, restores = false } = {}) {
     backupRestored: (one: (typeof restored)[number]) => restored.push(one),
     backupFailed: (reason: string) => failures.push(reason),
   };
-  const options = { folder: backups, everySeconds, keep: 2, databaseFile, time: clock, events };
+  const runHere = async (args: readonly string[]) => {
+    const { code, stderr } = await run(args, { cwd: folder.path });
+    if (code !== 0) throw new Error(stderr);
+  };
+  const runner = hasProcesses ? {} : { run: runHere };
+  const options = { folder: backups, everySeconds, keep: 2, databaseFile, time: clock, events, ...runner };
   const open = () => openStorage({ engine: 'sqlite', file: databaseFile }, { time: clock, ...BOUNDS });
   const start = () => new ScheduledBackups(options);
   const names = () =>
@@ -221,12 +227,11 @@ test('a database that became empty is not rotated over good backups', async () =
 });
 
 test('a backup that fails is reported, keeps the earlier ones and is tried again', async () => {
-  const { folder, clock, databaseFile, made, failures, start, names, open } = bench();
+  const { folder, clock, databaseFile, made, failures, start, names, open } = bench({ hasProcesses: true });
   using _folder = folder;
   await (await open())[Symbol.asyncDispose]();
   await using schedule = start();
   await schedule.look();
-  const { renameSync } = await import('node:fs');
   renameSync(databaseFile, `${databaseFile}.away`);
   clock.advance(DAY);
   await schedule.look();
@@ -241,7 +246,7 @@ test('a backup that fails is reported, keeps the earlier ones and is tried again
 });
 
 test('a service that stops ends the backup that it makes, begins no other, and reports none as failed', async () => {
-  const { folder, clock, made, failures, start, names, open } = bench();
+  const { folder, clock, made, failures, start, names, open } = bench({ hasProcesses: true });
   using _folder = folder;
   await (await open())[Symbol.asyncDispose]();
   {

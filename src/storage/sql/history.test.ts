@@ -40,6 +40,21 @@ test('a change is kept for two years; who made what is there still is known beyo
   );
 });
 
+test('a search finds the latest ten changes of a request, the newest first', async () => {
+  await using bench = await openShop();
+  const { storage, clock, petId } = bench;
+  const placed: number[] = [];
+  for (let count = 0; count < 9; count += 1) {
+    clock.advance(1);
+    placed.unshift((await storage.orders.insert({ petId, quantity: 1 }, BY)).resource.id);
+  }
+  const found = await storage.history.search('req-1');
+  assert.deepEqual(
+    found.map(({ kind, id }) => `${kind} ${id}`),
+    [...placed.map((id) => `order ${id}`), `pet ${petId}`],
+  );
+});
+
 test('an order or a category that the release before removes beside this one is known as it was', async () => {
   await using bench = await openShop();
   const { storage, petId } = bench;

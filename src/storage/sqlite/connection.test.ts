@@ -89,6 +89,16 @@ test('damage that a read beside an import meets stops every write of a service',
   );
 });
 
+test('after a commit that is not synced by itself, or failed to be made, the next ones are synced', async () => {
+  using place = openPlace();
+  const { file, connection, pragma } = place;
+  const db = new SqliteDatabase(connection, { file, isWritable: true });
+  assert.equal(await db.transaction(async () => pragma('synchronous'), 'unsynced'), 1);
+  assert.equal(await db.transaction(async () => pragma('synchronous')), 2);
+  await assert.rejects(db.transaction(() => Promise.reject(new Error('no')), 'unsynced'));
+  assert.equal(await db.transaction(async () => pragma('synchronous')), 2);
+});
+
 test('a change of names in the folder is noticed at once, also long after the one before', async (t) => {
   using place = openPlace();
   const { file, folder, connection } = place;

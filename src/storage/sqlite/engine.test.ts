@@ -8,6 +8,7 @@ import sql from 'sql-template-tag';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { insert } from '../../../test/kit/storage/bench.ts';
+import { databasePlace, leaveKilled, namesIn } from '../../../test/kit/storage/files.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 import { openSound } from './database-file.ts';
@@ -41,6 +42,17 @@ test('a look at its file in the process of a service releases none of its locks'
   openSound(file).close();
   assert.equal(locks(), 1);
   await db.close();
+});
+
+test('a service moves the log of a killed one into the file before it adds to it', async () => {
+  using place = await databasePlace();
+  const killed = place.in('killed.db');
+  leaveKilled(place.file, killed);
+  const { db } = await openSqlite(killed, 'serve');
+  assert.equal(statSync(`${killed}-wal`).size, 0);
+  copyFileSync(killed, place.in('alone.db'));
+  await db.close();
+  assert.deepEqual(namesIn(place.in('alone.db')), ['Cat']);
 });
 
 test('a read error while polling for changes is survived, and the changes are found afterwards', async () => {
