@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { run } from '../kit/process.ts';
-import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
 

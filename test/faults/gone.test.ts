@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { serveHere } from '../kit/serve-here.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** The files of a database that go away under a running service. */

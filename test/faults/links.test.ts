@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf, flip } from '../kit/storage/files.ts';
 

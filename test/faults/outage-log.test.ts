@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
 import { openRaw } from '../kit/edge/raw.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { serveHere } from '../kit/serve-here.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 40;

@@ -17,8 +17,8 @@ import { type TestContext, test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { serveHere } from '../kit/serve-here.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
 

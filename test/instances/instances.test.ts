@@ -4,11 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import type { Category } from '../../src/catalog/category.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { type Reply, send } from '../kit/faults/creating.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { type Instances, startInstances, timeFollowing } from '../kit/instances.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { redisServerMissing, sharedRedis } from '../kit/redis-server.ts';
-import { serveHere } from '../kit/serve-here.ts';
 
 const INSTANCES = 4;
 const ALL = Array.from({ length: INSTANCES }, (_, at) => at);

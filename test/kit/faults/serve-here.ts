@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { type OpenedService, openService } from '../../src/service.ts';
+import { readConfig } from '../../../src/config.ts';
+import { type OpenedService, openService } from '../../../src/service.ts';
 
 export interface ServiceHere extends AsyncDisposable {
   readonly url: string;
