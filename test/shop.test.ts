@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
-import type { InventoryItem, Pet } from '../src/catalog/pet.ts';
+import type { Pet } from '../src/catalog/pet.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
 import { everyPage, json, type TestService, testService } from './kit/service.ts';
 
@@ -28,9 +28,6 @@ describe('pets and the store', () => {
   }
 
   const newPet = (more: object = {}) => json<Pet>(send('POST', '/pets', { name: 'Rex', categoryId, ...more }));
-  const list = async <T>(path: string) => (await everyPage<T>((next) => send('GET', next), path)).items;
-  const stockOf = async (petId: number) =>
-    (await list<InventoryItem>('/inventory')).find((item) => item.petId === petId);
 
   test('createPet: 201 with Location; the status defaults to available', async () => {
     const response = await send('POST', '/pets', { name: 'Rex', categoryId, id: 7, extra: 1 });
@@ -39,36 +36,11 @@ describe('pets and the store', () => {
     assert.deepEqual(pet, { id: pet.id, name: 'Rex', categoryId, status: 'available' });
     assert.equal(response.headers.get('location'), `/v1/pets?ids=${pet.id}`);
     assert.deepEqual(await json(send('GET', `/pets?ids=${pet.id}`)), [pet]);
-    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 1, status: 'available' });
-  });
-
-  test('createPet: one that is created sold has no stock', async () => {
-    const pet = await newPet({ status: 'sold' });
-    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
-  });
-
-  test('createPet: an unknown category or an invalid value is 400', async () => {
-    for (const body of [
-      ...[{}, { name: 'Rex' }, { categoryId }, { name: ' ', categoryId }, { name: 'Rex', categoryId: 999_999 }],
-      ...[
-        { name: 'Rex', categoryId: `${categoryId}` },
-        { name: 'Rex', categoryId: 1.5 },
-        { name: 'Rex', categoryId: 0 },
-      ],
-      ...[{ name: 'Rex', categoryId, status: 'dead' }, { name: 'Rex', categoryId, status: null }, []],
-    ]) {
-      await assertError(send('POST', '/pets', body), 400, 'validation_failed');
-    }
-  });
-
-  test('listPets: pages of one status if asked', async () => {
-    for (let i = 0; i < 25; i += 1) await newPet({ status: i % 2 ? 'pending' : 'available' });
-    const { items, counts } = await everyPage<Pet>((path) => send('GET', path), '/pets?status=pending&limit=5');
-    assert.deepEqual(counts, [5, 5, 2]);
-    assert.ok(items.every(({ status }) => status === 'pending'));
-    await assertError(send('GET', '/pets?status=dead'), 400, 'validation_failed');
-    const unknown = await json<{ message: string }>(send('GET', '/pets?state=sold'));
-    assert.equal(unknown.message, 'state is no parameter of listPets; did you mean status?');
+    assert.deepEqual(await json(send('GET', `/inventory/${pet.id}`)), {
+      petId: pet.id,
+      quantity: 1,
+      status: 'available',
+    });
   });
 
   test('getPet: deprecated on every answer, and gone from the sunset on', async () => {
@@ -110,67 +82,11 @@ describe('pets and the store', () => {
     assert.equal((await send('PATCH', `/pets/${pet.id}`, { name: 'Max' })).status, 200, 'only the GET is gone');
   });
 
-  test('placeOrder takes the stock, and the last animal makes the pet sold', async () => {
-    const pet = await newPet();
-    const response = await send('POST', '/store/orders', { petId: pet.id, quantity: 1 });
-    const order = await json<Order>(response);
-    assert.equal(response.status, 201);
-    assert.equal(response.headers.get('location'), `/v1/store/orders/${order.id}`);
-    assert.deepEqual(order, { id: order.id, petId: pet.id, quantity: 1, complete: false });
-    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
-    await assertError(send('POST', '/store/orders', { petId: pet.id, quantity: 1 }), 409, 'insufficient_stock');
-  });
-
-  test('placeOrder: an unknown pet or an invalid value is 400', async () => {
-    const { id: petId } = await newPet();
-    for (const body of [
-      ...[{}, { petId }, { quantity: 1 }, { petId: 999_999, quantity: 1 }, { petId, quantity: 0 }],
-      ...[
-        { petId, quantity: 1_001 },
-        { petId, quantity: '1' },
-        { petId, quantity: 1, shipDate: 'soon' },
-      ],
-      ...[
-        { petId, quantity: 1, shipDate: '2031-02-30T00:00:00Z' },
-        { petId, quantity: 1, shipDate: null },
-      ],
-      { petId, quantity: 1, shipDate: '2031-01-01T00:00:00+01:00' },
-    ]) {
-      await assertError(send('POST', '/store/orders', body), 400, 'validation_failed');
-    }
-    assert.equal((await stockOf(petId))?.quantity, 1);
-  });
-
   test('two orders racing for the last animal: exactly one wins', async () => {
     const pet = await newPet();
     const racing = Array.from({ length: 20 }, () => send('POST', '/store/orders', { petId: pet.id, quantity: 1 }));
     const statuses = (await Promise.all(racing)).map(({ status }) => status);
-    assert.equal(statuses.filter((status) => status === 201).length, 1);
-    assert.equal(statuses.filter((status) => status === 409).length, 19);
-  });
-
-  test('cancelOrder returns the stock once, however often and however concurrently it is called', async () => {
-    const pet = await newPet();
-    await send('PATCH', `/inventory/${pet.id}`, { quantity: 5 });
-    const order = await json<Order>(send('POST', '/store/orders', { petId: pet.id, quantity: 5 }));
-    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
-    const cancelling = Array.from({ length: 10 }, () => send('DELETE', `/store/orders/${order.id}`));
-    const statuses = (await Promise.all(cancelling)).map(({ status }) => status);
-    assert.equal(statuses.filter((status) => status === 204).length, 1);
-    assert.equal(statuses.filter((status) => status === 404).length, 9);
-    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 5, status: 'available' });
-    await assertError(send('DELETE', '/store/orders/x'), 404, 'not_found');
-  });
-
-  test('an order is complete once its ship date has passed, and then cannot be cancelled', async () => {
-    const pet = await newPet();
-    const shipDate = new Date((service.clock.now().unix + 10) * 1000).toISOString().replace('.000', '');
-    const order = await json<Order>(send('POST', '/store/orders', { petId: pet.id, quantity: 1, shipDate }));
-    assert.deepEqual([order.shipDate, order.complete], [shipDate, false]);
-    service.clock.advance(10);
-    const listed = (await list<Order>('/store/orders')).find(({ id }) => id === order.id);
-    assert.deepEqual(listed, { ...order, complete: true });
-    await assertError(send('DELETE', `/store/orders/${order.id}`), 409, 'order_not_cancellable');
+    assert.deepEqual(statuses.toSorted(), [201, ...Array.from({ length: 19 }, () => 409)]);
   });
 
   test('a ship date is kept in one form, and is no more than five minutes in the past', async () => {
@@ -203,9 +119,9 @@ describe('pets and the store', () => {
     test(`${path}: always a page, 20 unless told otherwise, with a Link exactly while there is more`, async () => {
       const pet = { name: 'One of many', categoryId, status: 'available' as const };
       const { resource } = await service.storage.pets.insert(pet, { keyId: 'test' });
-      await send('PATCH', `/inventory/${resource.id}`, { quantity: 250 });
+      await send('PATCH', `/inventory/${resource.id}`, { quantity: 130 });
       const order = { petId: resource.id, quantity: 1 };
-      const inserted = Array.from({ length: 250 }, () =>
+      const inserted = Array.from({ length: 130 }, () =>
         path === '/store/orders'
           ? service.storage.orders.insert(order, { keyId: 'test' })
           : service.storage.pets.insert(pet, { keyId: 'test' }),
@@ -215,7 +131,7 @@ describe('pets and the store', () => {
       const get = (next: string) => send('GET', next);
       const { items, counts } = await everyPage<Item>(get, path);
       const ids = items.map((item) => (path === '/inventory' ? item.petId : item.id));
-      assert.ok(items.length >= 250);
+      assert.ok(items.length >= 130);
       assert.deepEqual(
         ids,
         [...new Set(ids)].toSorted((a, b) => a - b),
@@ -231,16 +147,6 @@ describe('pets and the store', () => {
       }
     });
   }
-
-  test('updateInventory: stock and status move together', async () => {
-    const pet = await newPet({ status: 'pending' });
-    const set = (quantity: unknown) => send('PATCH', `/inventory/${pet.id}`, { quantity });
-    assert.deepEqual(await json(set(3)), { petId: pet.id, quantity: 3, status: 'pending' });
-    assert.deepEqual(await json(set(0)), { petId: pet.id, quantity: 0, status: 'sold' });
-    assert.deepEqual(await json(set(1_000_000)), { petId: pet.id, quantity: 1_000_000, status: 'available' });
-    for (const wrong of [-1, 1_000_001, 1.5, '1', null]) await assertError(set(wrong), 400, 'validation_failed');
-    await assertError(send('PATCH', '/inventory/999999', { quantity: 1 }), 404, 'not_found');
-  });
 
   test('each operation needs its scope, and getRateLimit alone needs none', async () => {
     const { secret: without } = await service.issue({ scopes: ['pets:read'] });

@@ -30,7 +30,18 @@ for (const [check, body, message] of [
     { petId: 1, quantity: 1, shipDate: 'soon' },
     'shipDate is "soon"; send a date and time in UTC such as 2099-12-31T12:00:00Z',
   ],
+  [
+    newOrder,
+    { petId: 1, quantity: 1, shipDate: '2031-01-01T00:00:00+01:00' },
+    'shipDate is "2031-01-01T00:00:00+01:00"; send a date and time in UTC such as 2099-12-31T12:00:00Z',
+  ],
+  [
+    newOrder,
+    { petId: 1, quantity: 1, shipDate: '2031-02-30T00:00:00Z' },
+    'shipDate is "2031-02-30T00:00:00Z", which does not exist; send a real date',
+  ],
   [newQuantity, { quantity: -1 }, 'quantity is -1; send a whole number from 0 to 1,000,000'],
+  [newQuantity, { quantity: 1_000_001 }, 'quantity is 1000001; send a whole number from 0 to 1,000,000'],
   [newPet, { name, categoryId, status: null }, 'status is null; send one of available, pending, sold'],
   [newPet, { name, categoryId, status: 'dead' }, 'status is "dead"; send one of available, pending, sold'],
   [newPet, { name: '', categoryId }, 'name is empty; send a string of 1 to 255 characters'],
