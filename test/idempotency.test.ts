@@ -160,23 +160,6 @@ describe('Idempotency-Key', () => {
   });
 });
 
-test('a create that is refused beside others may be sent again with its key', async () => {
-  await using service = await testService({ CATEGORIES_MAX: '2' });
-  const { secret } = await service.issue();
-  const create = (key: string) =>
-    service.call(secret, '/categories', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': key },
-      body: '{"name":"Dog"}',
-    });
-  const keys = ['a', 'b', 'c'];
-  const statuses = (await Promise.all(keys.map(create))).map(({ status }) => status);
-  assert.deepEqual(statuses.toSorted(), [201, 201, 409]);
-  await service.storage.categories.delete(1, OPERATOR);
-  const again = await create(keys[statuses.indexOf(409)] ?? '');
-  assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, null]);
-});
-
 test('outcomes that are over are deleted every minute, and a failure is told', async ({ mock }) => {
   mock.timers.enable({ apis: ['setInterval'] });
   await using service = await testService();
