@@ -72,17 +72,6 @@ test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', 
   assert.equal((await readText(`[{"name":"'tis"}]`, 'json')).categories[0]?.name, "'tis");
 });
 
-test('every bad record of a file is reported with its line', async () => {
-  const linesOf = async (file: string, format: FileFormat) =>
-    (await readText(file, format)).mistakes.map(({ line }) => line);
-  assert.deepEqual(
-    await linesOf('[\n {"name":"a"},\n {"nam":"b"}, {"name":"[,{"},\n\n {"name":\n  ""}, 7,\n null]', 'json'),
-    [3, 5, 6, 7],
-  );
-  assert.deepEqual(await linesOf('{"name":"a"}\n\n{"name":1}\nnot json\n', 'ndjson'), [3, 4]);
-  assert.deepEqual(await linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
-});
-
 test('a mistyped column is refused before its texts are lost, any other one is ignored', async () => {
   for (const column of ['descripton', 'Description', 'desciption ']) {
     const { categories, mistakes } = await readText(`name,${column}\nDog,Loyal\n`, 'csv');
@@ -284,7 +273,7 @@ test('a broken record does not end the reading of JSON', async () => {
 });
 
 test('the event loop turns once for every 64 KiB of a long file', async () => {
-  const many = 15_000;
+  const many = 9_000;
   for (const [format, text, count] of [
     ['json', `[${'{"name":"a"},'.repeat(many)}{"name":"a"}]`, many + 1],
     ['json', `[${' '.repeat(100 * many)}]`, 0],

@@ -6,7 +6,7 @@ import { type Check, issue, issueMany, NOW } from './bench.ts';
 const TODAY = Math.floor(NOW / 86_400);
 
 /** Windows that begin, go on, end, and lie too far ahead, with few counts, so that they often meet. */
-export const anyCounts: fc.Arbitrary<Counts> = fc.record(
+const anyCounts: fc.Arbitrary<Counts> = fc.record(
   {
     minuteEnds: fc.constantFrom(0, NOW - 1, NOW, NOW + 59, NOW + 60, NOW + 61, NOW + 7_200),
     minuteUsed: fc.integer({ min: 0, max: 3 }),
