@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { readConfig } from '../src/config.ts';
@@ -140,54 +140,44 @@ test('creates that arrive together on the embedded database are listed without r
   );
 });
 
+/** What a program asks of the system, as strace tells it; undefined, with the test skipped, where it may not be seen. */
+function traced(t: TestContext, cwd: string, calls: string, ...args: readonly string[]): string | undefined {
+  const trace = join(cwd, 'trace');
+  const options = ['-f', '-y', '-e', `trace=${calls}`, '-o', trace, process.execPath];
+  const { error, status, stderr } = spawnSync('strace', [...options, ...args], { cwd, encoding: 'utf8' });
+  if (error || /ptrace|not permitted/i.test(stderr)) t.skip(`strace is not installed, or may not attach: ${stderr}`);
+  else assert.equal(status, 0, stderr);
+  return status === 0 ? readFileSync(trace, 'utf8') : undefined;
+}
+
 test('creates that arrive together share their fsyncs', (t) => {
-  if (spawnSync('strace', ['-V']).status !== 0) {
-    t.skip('strace is not installed: fsyncs were not counted');
-    return;
-  }
   using folder = temporaryFolder();
   const syncsFor = (creates: number) => {
-    const trace = join(folder.path, `trace-${creates}`);
-    const inserting = [process.execPath, INSERTING, join(folder.path, `${creates}.db`), `${creates}`];
-    const { status, stderr } = spawnSync('strace', ['-f', '-e', 'trace=fsync,fdatasync', '-o', trace, ...inserting]);
-    return status === 0 ? (readFileSync(trace, 'utf8').match(/f(data)?sync\(/g) ?? []).length : `${stderr}`;
+    const trace = traced(t, folder.path, 'fsync,fdatasync', INSERTING, `${creates}.db`, `${creates}`);
+    return trace === undefined ? undefined : trace.split(/f(?:data)?sync\(/).length - 1;
   };
   const alone = syncsFor(1);
-  if (typeof alone === 'string' && /ptrace|not permitted/i.test(alone)) {
-    t.skip('strace may not attach here: fsyncs were not counted');
-    return;
-  }
-  assert.ok(Number(alone) >= 1, `no fsync was seen: ${alone}`);
+  if (alone === undefined) return;
+  assert.ok(alone >= 1, 'no fsync was seen');
   assert.equal(syncsFor(CONNECTIONS), alone);
 });
 
 test('the log of an import is checkpointed outside the main thread', (t) => {
-  if (spawnSync('strace', ['-V']).status !== 0) {
-    t.skip('strace is not installed: writes were not counted');
-    return;
-  }
   using folder = temporaryFolder();
-  const [file, trace] = [join(folder.path, 'many.ndjson'), join(folder.path, 'trace')];
-  writeFileSync(file, `${JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) })}\n`.repeat(3_000));
-  const importing = [process.execPath, COMMAND, 'categories', 'import', file];
-  const options = ['-f', '-y', '-e', 'trace=pwrite64', '-o', trace];
-  const { status, stderr } = spawnSync('strace', [...options, ...importing], { cwd: folder.path });
-  if (status !== 0 && /ptrace|not permitted/i.test(`${stderr}`)) {
-    t.skip('strace may not attach here: writes were not counted');
-    return;
-  }
-  const writes = [...readFileSync(trace, 'utf8').matchAll(/^(\d+) +pwrite64\(\d+<[^>]*\.(db|db-wal)>/gm)];
-  const writersOf = (file: string) =>
-    [
-      ...Map.groupBy(
-        writes.filter(([, , written]) => written === file),
-        ([, thread]) => thread,
-      ),
-    ]
-      .filter(([, pages]) => pages.length > 1_000)
-      .map(([thread]) => thread);
+  const record = JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) });
+  writeFileSync(join(folder.path, 'many.ndjson'), `${record}\n`.repeat(3_000));
+  const trace = traced(t, folder.path, 'pwrite64', COMMAND, 'categories', 'import', 'many.ndjson');
+  if (trace === undefined) return;
+  const writes = [...trace.matchAll(/^(\d+) +pwrite64\(\d+<[^>]*\.(db|db-wal)>/gm)];
+  const writersOf = (file: string) => {
+    const byThread = Map.groupBy(
+      writes.filter(([, , written]) => written === file),
+      ([, thread]) => thread,
+    );
+    return [...byThread].filter(([, pages]) => pages.length > 1_000).map(([thread]) => thread);
+  };
   const [logging, checkpointing] = [writersOf('db-wal'), writersOf('db')];
-  assert.deepEqual([logging.length, checkpointing.length], [1, 1], `${stderr}`);
+  assert.deepEqual([logging.length, checkpointing.length], [1, 1]);
   assert.notDeepEqual(logging, checkpointing);
 });
 
