@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
-import { json, type TestService, testService } from './kit/service.ts';
+import { json, type TestService, testService, UNLIMITED } from './kit/service.ts';
 
 /** Every operation that is read with GET, of something that `before` makes, apart from the state of the limits. */
 const PATHS = OPERATIONS.filter(({ method, free }) => method === 'GET' && !free).flatMap(({ path }) =>
@@ -15,7 +15,7 @@ describe('ETag and If-None-Match', () => {
 
   before(async () => {
     service = await testService();
-    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    secret = (await service.issue(UNLIMITED)).secret;
     for (let number = 1; number <= 3; number += 1) {
       await send('POST', '/categories', {}, { name: 'Dog' });
       await send('POST', '/pets', {}, { name: 'Rex', categoryId: 1 });
@@ -25,13 +25,8 @@ describe('ETag and If-None-Match', () => {
   });
   after(() => service[Symbol.asyncDispose]());
 
-  function send(method: string, path: string, headers: Record<string, string> = {}, body?: unknown): Promise<Response> {
-    return service.call(secret, path, {
-      method,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  }
+  const send = (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
+    service.send(secret, method, path, body, headers);
   const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
 
   test('every GET but that of the limits is here, and in the contract', () => {
@@ -164,20 +159,15 @@ describe('If-Match', () => {
 
   before(async () => {
     service = await testService();
-    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    secret = (await service.issue(UNLIMITED)).secret;
     await send('POST', '/categories', undefined, { name: 'Dog' });
     await send('POST', '/pets', undefined, { name: 'Rex', categoryId: 1 });
     await send('PATCH', '/inventory/1', undefined, { quantity: 9 });
   });
   after(() => service[Symbol.asyncDispose]());
 
-  function send(method: string, path: string, ifMatch?: string, body?: unknown): Promise<Response> {
-    return service.call(secret, path, {
-      method,
-      headers: { 'content-type': 'application/json', ...(ifMatch !== undefined && { 'if-match': ifMatch }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  }
+  const send = (method: string, path: string, ifMatch?: string, body?: unknown) =>
+    service.send(secret, method, path, body, ifMatch === undefined ? {} : { 'if-match': ifMatch });
   const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
   const failure = async (answer: Promise<Response>) => {
     const { status, code, message } = await json<{ status: number; code: string; message: string }>(answer);

@@ -140,7 +140,7 @@ test('creates that arrive together on the embedded database are listed without r
   );
 });
 
-/** What a program asks of the system, as strace tells it; undefined, with the test skipped, where it may not be seen. */
+/** What a program asks of the system, by strace; undefined, and the test skipped, where that may not be seen. */
 function traced(t: TestContext, cwd: string, calls: string, ...args: readonly string[]): string | undefined {
   const trace = join(cwd, 'trace');
   const options = ['-f', '-y', '-e', `trace=${calls}`, '-o', trace, process.execPath];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
 import { OPERATOR } from './kit/operator.ts';
-import { json, type TestService, testService } from './kit/service.ts';
+import { assertError, json, type TestService, testService } from './kit/service.ts';
 
 /**
  * What the referee (`test/conformance.test.ts`) cannot try with an address and two keys: bodies and headers in all
@@ -184,15 +184,6 @@ test('200 simultaneous creates are all in the next list, and after a restart, an
   assert.equal(limits(response).remaining, 1_000 - 203);
   assert.deepEqual(await json<Category[]>(response), before);
 });
-
-async function assertError(response: Response, status: number, code: string): Promise<{ message: string }> {
-  const body = await json<{ code: string; message: string; status: number }>(response);
-  assert.deepEqual(Object.keys(body), ['code', 'message', 'status']);
-  assert.deepEqual([response.status, body.status, body.code], [status, status, code]);
-  assert.equal(response.headers.get('content-type'), 'application/json');
-  assert.ok(body.message.length > 10 && body.message.length < 300);
-  return body;
-}
 
 function limits(response: Response): { limit: number; remaining: number; reset: number } {
   const read = (name: string) => {

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
 import type { Order } from '../src/catalog/order.ts';
 import type { Pet } from '../src/catalog/pet.ts';
-import { everyPage, json, type TestService, testService } from './kit/service.ts';
+import { assertError, everyPage, json, type TestService, testService, UNLIMITED } from './kit/service.ts';
 
 /** What no resource has as its id, in paths. */
 const NO_IDS = ['999999', '0', '01', '-1', '1.0', '%2B1', 'x', '9007199254740993', '9'.repeat(30), '1,2', '%31%2C2'];
@@ -15,18 +15,13 @@ describe('filters, single resources and updates', () => {
 
   before(async () => {
     service = await testService();
-    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    secret = (await service.issue(UNLIMITED)).secret;
     dogs = (await json<Category>(send('POST', '/categories', { name: 'Dog' }))).id;
   });
   after(() => service[Symbol.asyncDispose]());
 
-  function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    return service.call(secret, path, {
-      method,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  }
+  const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    service.send(secret, method, path, body, headers);
   const get = (path: string) => send('GET', path);
   const newPet = (more: object = {}) => json<Pet>(send('POST', '/pets', { name: 'Rex', categoryId: dogs, ...more }));
   const linkOf = async (path: string) => (await get(path)).headers.get('link');
@@ -185,14 +180,3 @@ describe('filters, single resources and updates', () => {
     }
   });
 });
-
-async function assertError(
-  answer: Response | Promise<Response>,
-  status: number,
-  code: string,
-): Promise<{ code: string; message: string }> {
-  const response = await answer;
-  const body = await json<{ code: string; message: string; status: number }>(response);
-  assert.deepEqual([response.status, body.status, body.code], [status, status, code], body.message);
-  return body;
-}

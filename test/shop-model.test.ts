@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Category } from '../src/catalog/category.ts';
 import type { Order } from '../src/catalog/order.ts';
 import type { InventoryItem, Pet, PetStatus } from '../src/catalog/pet.ts';
-import { everyPage, json, type TestService, testService } from './kit/service.ts';
+import { everyPage, json, type TestService, testService, UNLIMITED } from './kit/service.ts';
 
 const ACTORS = 4;
 const NOWHERE = 999_999_999;
@@ -203,12 +203,8 @@ class Actor {
     return first ?? assert.fail();
   }
 
-  #send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#service.call(this.#secret, path, {
-      method,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+  #send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response> {
+    return this.#service.send(this.#secret, method, path, body, headers);
   }
 }
 
@@ -230,7 +226,7 @@ test('random concurrent callers get the results of a small model', async () => {
       runs += 1;
       const actors = await Promise.all(
         plans.map(async (_, index) => {
-          const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } });
+          const { secret } = await service.issue(UNLIMITED);
           return new Actor(service, secret, `run ${runs} actor ${index}`);
         }),
       );

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
 import type { Pet } from '../src/catalog/pet.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
-import { everyPage, json, type TestService, testService } from './kit/service.ts';
+import { assertError, everyPage, json, type TestService, testService, UNLIMITED } from './kit/service.ts';
 
 const SUNSET = Date.UTC(2030, 11, 5) / 1000;
 
@@ -14,18 +14,13 @@ describe('pets and the store', () => {
 
   before(async () => {
     service = await testService();
-    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    secret = (await service.issue(UNLIMITED)).secret;
     categoryId = (await json<Pet>(send('POST', '/categories', { name: 'Dog' }))).id;
   });
   after(() => service[Symbol.asyncDispose]());
 
-  function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    return service.call(secret, path, {
-      method,
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  }
+  const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    service.send(secret, method, path, body, headers);
 
   const newPet = (more: object = {}) => json<Pet>(send('POST', '/pets', { name: 'Rex', categoryId, ...more }));
 
@@ -167,9 +162,3 @@ describe('pets and the store', () => {
     assert.equal((await service.call(without, '/rate_limit')).status, 200);
   });
 });
-
-async function assertError(answer: Response | Promise<Response>, status: number, code: string): Promise<void> {
-  const response = await answer;
-  const body = await json<{ code: string; status: number }>(response);
-  assert.deepEqual([response.status, body.status, body.code], [status, status, code]);
-}

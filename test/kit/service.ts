@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,6 +79,9 @@ export function recordedEvents(): RecordedEvents {
   };
 }
 
+/** A plan that no test uses up. */
+export const UNLIMITED = { plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } } as const;
+
 /** A folder that is removed with the test. */
 export function temporaryFolder(above = tmpdir()): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(above, 'pet-catalog-'));
@@ -97,6 +101,14 @@ export interface TestService extends AsyncDisposable {
   issue(wanted?: Partial<NewApiKey>): Promise<{ key: ApiKey; secret: string }>;
   /** A request with a key. */
   call(secret: string, path: string, init?: RequestInit): Promise<Response>;
+  /** As `call`, with a body in JSON. */
+  send(
+    secret: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Response>;
   /** Stops the service and starts another on the same database. */
   restart(): Promise<void>;
 }
@@ -174,6 +186,11 @@ export async function testService(
     await running.limiter[Symbol.asyncDispose]();
     await running.storage[Symbol.asyncDispose]();
   };
+  const call: TestService['call'] = (secret, path, init = {}) =>
+    fetch(running.service.url + path, {
+      ...init,
+      headers: { authorization: `Bearer ${secret}`, connection: 'close', ...(init.headers as object) },
+    });
   return {
     get metrics() {
       return running.metrics;
@@ -196,10 +213,12 @@ export async function testService(
       await running.storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR);
       return made;
     },
-    call: (secret, path, init = {}) =>
-      fetch(running.service.url + path, {
-        ...init,
-        headers: { authorization: `Bearer ${secret}`, connection: 'close', ...(init.headers as object) },
+    call,
+    send: (secret, method, path, body, headers) =>
+      call(secret, path, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
     async restart() {
       await stop();
@@ -215,6 +234,16 @@ export async function testService(
 /** A response's body, taken to be of the type that the contract promises. */
 export async function json<T>(response: Response | Promise<Response>): Promise<T> {
   return (await (await response).json()) as T;
+}
+
+/** Every error body is exactly code, message and status, and its status that of the answer. */
+export async function assertError(answer: Response | Promise<Response>, status: number, code: string) {
+  const response = await answer;
+  const body = await json<{ code: string; message: string; status: number }>(response);
+  assert.deepEqual(body, { code, message: body.message, status }, body.message);
+  assert.deepEqual([response.status, response.headers.get('content-type')], [status, 'application/json']);
+  assert.ok(body.message.length > 10 && body.message.length < 300, body.message);
+  return body;
 }
 
 /** Every item of a list that comes in pages, and how many each page held. `path` may hold filters and a limit. */
