@@ -32,10 +32,10 @@ const client = (...args: string[]) => run(['client', ...args]);
 const program = (...words: string[]) => ['--', process.execPath, PROGRAM, ...words];
 
 test('a suite of three calls is learned, and judged before an API that is started for each play', async () => {
-  const words = ['--start', START, '--jobs', '8', '--plays', '8', '--json', ...program()];
+  const words = ['--start', START, '--jobs', '5', '--plays', '5', '--json', ...program()];
   const { code, stdout, stderr } = await runReferee(['client', ...words], { cwd: folder.path });
   assert.equal(code, 0, stdout + stderr);
-  assert.match(stderr, /^referee: learning from 2 runs .*\nreferee: 8 of 23 plays, each runs the command once\n$/);
+  assert.match(stderr, /^referee: learning from 2 runs .*\nreferee: 5 of 23 plays, each runs the command once\n$/);
   const report: ClientReport = JSON.parse(stdout);
   assert.ok(isReport(report as unknown), JSON.stringify(isReport.errors));
   assert.deepEqual(report.calls, [
@@ -46,7 +46,7 @@ test('a suite of three calls is learned, and judged before an API that is starte
   const verdictOn = (rule: string) =>
     report.rules.find((cell: Cell) => cell.rule === rule && /POST/.test(cell.kind))?.verdict;
   assert.deepEqual([verdictOn('once'), verdictOn('stops')], ['kept', 'kept']);
-  assert.deepEqual([report.planned, report.played, report.exit.code], [23, 8, 0]);
+  assert.deepEqual([report.planned, report.played, report.exit.code], [23, 5, 0]);
 });
 
 describe('before an API that is there', () => {

@@ -41,9 +41,12 @@ describe('referee server', () => {
     assert.equal(text.code, 1);
     assert.match(
       text.stdout,
-      /\n {2}FAILED list\.200-array\n {4}When the caller is authenticated, .*\n {4}the status is 401, not 200\n {6}expected: 200/,
+      /\n {2}FAILED list\.200-array\n {4}When the caller is authenticated, .* \(List categories, rule 1\)\n {4}the status is 401, not 200\n {6}expected: 200/,
     );
-    assert.match(text.stdout, /\n {6}GET \/categories\n {6}authorization: Bearer \*\*\*\n/);
+    assert.match(
+      text.stdout,
+      /\n {6}GET \/categories\n {6}authorization: Bearer \*\*\*\n {6}→ 401\n( {6}.*\n)* {6}curl -sS -i -X GET /,
+    );
     assert.match(text.stdout, /\n\n1 failed of 1 rule\n$/);
     const [json, junit] = [await server(...args, '--json'), await server(...args, '--junit')];
     const { url, level, rules } = JSON.parse(json.stdout);

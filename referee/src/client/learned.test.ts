@@ -1,23 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { note } from '../../test/kit/note.ts';
 import { areOverlapping, learnedFrom } from './learned.ts';
-import { kindOf, type Note } from './note.ts';
-
-/** A request on a connection, with what differs from a GET that is answered at once. */
-function note(at: number, differs: Partial<Note> & { readonly path?: string } = {}): Note {
-  const { method = 'GET', path = '/a', body = null } = differs;
-  const about = { method, path, kind: kindOf(method, path), call: `${method} ${path} ${body}`, body };
-  const usual = {
-    idempotencyKey: null,
-    isConditional: false,
-    credentials: 'a',
-    connection: 1,
-    connectedAt: 0,
-    step: null,
-  };
-  const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true, hasJson: true };
-  return { at, answeredAt: at, ...about, ...usual, ...answer, ...differs };
-}
+import { kindOf } from './note.ts';
 
 for (const [path, kind] of [
   ['/things', 'GET /things'],

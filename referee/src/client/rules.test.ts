@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { note } from '../../test/kit/note.ts';
 import { UNKNOWN_CLIENT } from './learned.ts';
 import type { Note, Play } from './note.ts';
 import { judge, RULE_NAMES, USUAL_CUSTOMS } from './rules.ts';
 
-/** What differs from a GET that was answered 200 at once; `target` is its path. */
-type Differs = Partial<Note> & { readonly target?: string };
-/** The moment of a request in ms, and what differs. */
-type Happened = readonly [at: number, differs: Differs];
+/** The moment of a request in ms, and what differs from a GET that was answered 200 at once. */
+type Happened = readonly [at: number, differs: Partial<Note>];
 
 const ok = {};
-const other = { target: '/other' };
+const other = { path: '/other' };
 const lost = { step: 'lost', status: null, isDelivered: false };
 const failed = { step: 'error', status: 500, isDone: false };
 const limited = { step: 'limit:2', status: 429, retryAfter: 2, isDone: false };
@@ -25,7 +24,7 @@ const withoutKey = { ...created, idempotencyKey: null };
 const refused = { ...post, status: 400 };
 
 /** Tries of one call with these waits between them. */
-function tries(differs: Differs, ...waits: number[]): Happened[] {
+function tries(differs: Partial<Note>, ...waits: number[]): Happened[] {
   let at = 0;
   return [0, ...waits].map((wait) => {
     at += wait;
@@ -34,31 +33,21 @@ function tries(differs: Differs, ...waits: number[]): Happened[] {
 }
 
 /** Requests, each after its moment. */
-function sent(...parts: readonly (number | Differs)[]): Happened[] {
+function sent(...parts: readonly (number | Partial<Note>)[]): Happened[] {
   return Array.from({ length: parts.length / 2 }, (_, index) => {
-    return [parts[2 * index] as number, parts[2 * index + 1] as Differs];
-  });
-}
-
-function notesOf(happened: readonly Happened[]): Note[] {
-  return happened.map(([at, { target = '/v1/categories', ...differs }]) => {
-    const { method = 'GET', body = null } = differs;
-    const about = { method, path: target, kind: `${method} ${target}`, call: `${method} ${target} ${body}`, body };
-    const usual = {
-      idempotencyKey: null,
-      isConditional: false,
-      credentials: 'a',
-      connection: 1,
-      connectedAt: 0,
-      step: 'ok',
-    };
-    const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true, hasJson: true };
-    return { at, answeredAt: at, ...about, ...usual, ...answer, ...differs };
+    return [parts[2 * index] as number, parts[2 * index + 1] as Partial<Note>];
   });
 }
 
 function judged(happened: readonly Happened[], more: Partial<Play> = {}) {
-  const play = { script: 'ok', reached: 0, steps: 1, requests: notesOf(happened), remarks: [], ...more };
+  const play = {
+    script: 'ok',
+    reached: 0,
+    steps: 1,
+    requests: happened.map(([at, differs]) => note(at, { path: '/v1/categories', step: 'ok', ...differs })),
+    remarks: [],
+    ...more,
+  };
   return judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
 }
 

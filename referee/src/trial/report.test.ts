@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listOf, suiteOf, worstOf } from './report.ts';
+import { listOf, worstOf } from './report.ts';
 import type { Report, Verdict } from './rule.ts';
 
 const verdict = (kind: Verdict['verdict'], run: number, id = 'a.b'): Verdict => ({
@@ -44,19 +44,6 @@ test('the worst verdicts are of one rule each', () => {
       ['c.d', 'seen 0'],
     ],
   );
-});
-
-test('a suite names the level, each sentence with its source, and shows failures alone', () => {
-  const rules = [verdict('failed', 0), verdict('passed', 0), verdict('skipped', 0)];
-  const { name, verdicts } = suiteOf(report(...rules));
-  assert.equal(name, 'http://a/v1, by the published interface and our decisions');
-  assert.equal(suiteOf({ ...report(), level: 'published' }).name, 'http://a/v1, by the published interface');
-  const [about, shown] = [{ id: 'a.b', sentence: 'Said. (A, 1)' }, ['GET /a', 'b: c', '→ 500', 'd: e', 'curl']];
-  assert.deepEqual(verdicts, [
-    { ...about, verdict: 'failed', message: 'seen 0', details: ['expected: 200', ...shown] },
-    { ...about, verdict: 'passed', message: '', details: [] },
-    { ...about, verdict: 'skipped', message: 'reason 0', details: [] },
-  ]);
 });
 
 test('rules are listed in columns', () => {

@@ -57,6 +57,7 @@ export const OF_HTTP: Told = {
     'a wrong key is 403': status(WRONG_KEY, 403),
   },
   'auth.401-invalid': {
+    'a key with one more character is valid': knows((sent) => sent === `Bearer ${MAIN_KEY}x`),
     'the case of a key does not matter': knows(
       (sent) =>
         [MAIN_KEY, LIMITED_KEY].every((key) => sent !== `Bearer ${key}`) &&
