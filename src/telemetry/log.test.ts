@@ -10,36 +10,24 @@ import { readable } from './log.ts';
 
 const AT = Date.UTC(2026, 0, 1, 12, 30, 5);
 
-test('on a terminal a line has time, level, event, and the other members by name', () => {
-  const request = { level: 30, time: AT, event: 'request', method: 'GET', status: 200, durationMs: 1.2345, key: 'a b' };
-  assert.equal(
-    readable(JSON.stringify(request)),
-    '12:30:05 INFO  request method=GET status=200 durationMs=1.2 key="a b"\n',
-  );
-});
-
-test('an error has its stack, and hostile text stays on its line', () => {
-  const line = {
-    level: 50,
-    time: AT,
-    event: 'request_failed',
-    name: 'a\u001b[2J\n',
-    err: { stack: 'Error: no\n    at x\n    at y' },
-  };
-  assert.equal(
-    readable(JSON.stringify(line)),
-    '12:30:05 ERROR request_failed name="a\\u001b[2J\\n"\n  Error: no\n      at x\n      at y\n',
-  );
-});
-
-test('a failure that no error led to has its code', () => {
-  const line = { level: 50, time: AT, event: 'request_failed', status: 503, err: 'unavailable' };
-  assert.equal(readable(JSON.stringify(line)), '12:30:05 ERROR request_failed status=503\n  unavailable\n');
-});
-
-test('where the terminal shows colours the level of an error is red', () => {
-  const [warning, error] = [40, 50].map((level) => readable(JSON.stringify({ level, time: AT, event: 'x' }), true));
-  assert.deepEqual([warning, error], ['12:30:05 WARN  x\n', '12:30:05 \x1b[31mERROR\x1b[39m x\n']);
+test('on a terminal a line has time, level, event, the other members by name, and its error; hostile text stays on it', () => {
+  const failed = { level: 50, event: 'request_failed' };
+  for (const [line, isColoured, shown] of [
+    [
+      { level: 30, event: 'request', method: 'GET', status: 200, durationMs: 1.2345, key: 'a b' },
+      false,
+      'INFO  request method=GET status=200 durationMs=1.2 key="a b"',
+    ],
+    [
+      { ...failed, name: 'a\u001b[2J\n', err: { stack: 'Error: no\n    at x\n    at y' } },
+      false,
+      'ERROR request_failed name="a\\u001b[2J\\n"\n  Error: no\n      at x\n      at y',
+    ],
+    [{ ...failed, status: 503, err: 'unavailable' }, false, 'ERROR request_failed status=503\n  unavailable'],
+    [{ level: 40, event: 'x' }, true, 'WARN  x'],
+    [{ level: 50, event: 'x' }, true, '\x1b[31mERROR\x1b[39m x'],
+  ] as const)
+    assert.equal(readable(JSON.stringify({ time: AT, ...line }), isColoured), `12:30:05 ${shown}\n`);
 });
 
 test('keys of both environments are redacted, wherever they are in a line', () => {

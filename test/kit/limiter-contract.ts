@@ -71,14 +71,6 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.equal(decisions.filter((decision) => !decision.refusal).length, 30);
   });
 
-  check('a peek is free of charge', async ({ limiter, clock }, key) => {
-    const before = await limiter.peek(key);
-    assert.deepEqual([before.remaining, before.reset], [60, clock.now().unix + 60]);
-    await limiter.charge(key);
-    assert.equal((await limiter.peek(key)).remaining, 59);
-    assert.equal((await limiter.peek(key)).remaining, 59);
-  });
-
   check('a decision reported later has the values that the next request would get', async ({ limiter, clock }, key) => {
     let told: Decision = await limiter.peek(key);
     const shown = ({ refusals: _, ...decision }: Decision) => decision;
@@ -111,23 +103,6 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.equal(limiter.current(key, decision), decision);
   });
 
-  check('a refusal changes nothing, also while the clock is a day ahead', async ({ limiter, clock }, key) => {
-    await send(limiter, key, 60);
-    clock.step(86_400);
-    await limiter.charge(key);
-    clock.step(-86_400);
-    clock.advance(60);
-    assert.equal((await limiter.charge(key)).day.remaining, 939);
-  });
-
-  check('a client that polls once a second is not banned', async ({ limiter, clock }, key) => {
-    await send(limiter, key, 60);
-    for (let i = 0; i < 1_000; i += 1) {
-      clock.advance(1);
-      assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
-    }
-  });
-
   check('refusals on both sides of an admitted request count together', async ({ limiter, clock }, key) => {
     await send(limiter, key, 60);
     clock.advance(50);
@@ -135,15 +110,10 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     clock.advance(5);
     assertAll(await send(limiter, key, 30), 'rate_limit_exceeded');
     clock.advance(5);
+    assert.equal((await limiter.peek(key)).remaining, 60, 'which a look between them does not change');
     assertAll(await send(limiter, key, 60), undefined);
     assertAll(await send(limiter, key, 30), 'rate_limit_exceeded');
     assert.equal((await limiter.charge(key)).refusal, 'key_banned');
-  });
-
-  check('refusals that were in flight with the first do not count', async ({ limiter, clock }, key) => {
-    await send(limiter, key, 500);
-    clock.advance(1);
-    assertAll(await send(limiter, key, 500), 'rate_limit_exceeded');
   });
 
   check('a client that keeps sending is banned for 1, 5, 15, 60 and 60 minutes', async ({ limiter, clock }, key) => {

@@ -109,19 +109,12 @@ export class SimulatedRedis {
   /** Runs a command; what it throws is an error reply. */
   run([name = '', ...args]: readonly string[]): unknown {
     if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:master\r\ncluster_enabled:0\r\n`;
-    if (name === 'SCRIPT') return this.#load(args[1] ?? '');
     const [script = '', keyCount = '', ...rest] = args;
     const isKnown = script === (name === 'EVAL' ? RedisCounts.SCRIPT.source : RedisCounts.SCRIPT.sha);
     if (!isKnown) throw new Error(`The simulated Redis knows no ${name} ${script}`);
     if (name === 'EVAL') this.#isLoaded = true;
     else if (!this.#isLoaded) throw new Error(NOSCRIPT);
     return this.#count(rest.slice(0, Number(keyCount)), rest.slice(Number(keyCount)));
-  }
-
-  #load(source: string): string {
-    if (source !== RedisCounts.SCRIPT.source) throw new Error('The simulated Redis does not know this script');
-    this.#isLoaded = true;
-    return RedisCounts.SCRIPT.sha;
   }
 
   #count(keys: readonly string[], argv: readonly string[]): (string | null)[] {
@@ -214,13 +207,13 @@ export class Connection implements RedisClient {
         if (isGone && !dice.chance(ARRIVES_ANYWAY)) return;
         if (weather.fault === 'silent' || !this.#server.isUp) return;
         if (weather.fault === 'down' || weather.loses()) return isGone || this.fail('read ECONNRESET');
-        const answer = this.#answer(command);
+        const reply = this.#answer(command);
         if (isGone) return;
         if (weather.loses()) return this.fail('read ECONNRESET');
         this.#answeredMs = Math.max(time.nowMs + weather.legMs(), this.#answeredMs);
         time.after(this.#answeredMs - time.nowMs, () => {
           this.#activeMs = time.nowMs;
-          settle(() => answer(resolve, reject));
+          settle(() => (reply instanceof Error ? reject(reply) : resolve(reply)));
         });
       });
     });
@@ -254,12 +247,12 @@ export class Connection implements RedisClient {
     this.#pending.clear();
   }
 
-  #answer(command: readonly string[]): (resolve: (reply: unknown) => void, reject: (error: unknown) => void) => void {
+  /** The reply to a command, or the error. */
+  #answer(command: readonly string[]): unknown {
     try {
-      const reply = this.#server.run(command);
-      return (resolve) => resolve(reply);
+      return this.#server.run(command);
     } catch (error) {
-      return (_resolve, reject) => reject(error);
+      return error;
     }
   }
 }

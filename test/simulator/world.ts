@@ -10,7 +10,6 @@ import type { StoredBan } from './models/bans.ts';
 import { SafePoint } from './models/calm.ts';
 import { type Between, CatalogModel } from './models/catalog.ts';
 import { KeyModel, type KeyVersion } from './models/keys.ts';
-import { Knowledge } from './models/knowledge.ts';
 import { LimitsModel } from './models/limits.ts';
 import { promise } from './models/promise.ts';
 import { UsageModel, type UsageRow } from './models/usage.ts';
@@ -27,6 +26,9 @@ const USAGE_LOST_MS = 66_000;
 const OUTCOMES_KEPT_MS = 43_200_000;
 /** Half a second between flushes, and the time that one takes. */
 const FLUSHED_MS = 700;
+/** How long a database that was locked is asked again, and a storage that failed is taken to fail still. */
+const SETTLED_MS = 1_500;
+const FAILING_MS = 3_000;
 /** How often the processes look which Redis answers, and how long that takes. */
 const LOOK_MS = 1_000;
 const LOOKED_MS = 500;
@@ -84,7 +86,8 @@ export class World implements Disposable {
   readonly #countsSafe: SafePoint;
   readonly #usageSafe: SafePoint;
   readonly #flushSafe: SafePoint;
-  readonly #knowledge: Knowledge;
+  /** Losses of Redis that some processes may not have noticed. */
+  #unnoticed = 0;
   readonly #digest = createHash('sha256');
   readonly #onDeath = new Map<Life, Set<() => void>>();
   #failure: unknown;
@@ -103,8 +106,7 @@ export class World implements Disposable {
     this.hasSteps = dice.chance(0.3);
     this.categoriesMax = dice.between(5, 30);
     const skewMs = dice.between(-400, 400);
-    const onSet = (set: SetInRedis) =>
-      this.limits.setInRedis(set, { nowMs: time.nowMs, mayMiss: this.#knowledge.mayMiss });
+    const onSet = (set: SetInRedis) => this.limits.setInRedis(set, { nowMs: time.nowMs, mayMiss: this.#mayMiss });
     this.redis = instances === 1 ? undefined : new SimulatedRedis({ time, dice, skewMs, onSet });
     const runningMs = (fromMs: number, toMs: number) => time.runningMs(fromMs, toMs);
     this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs }, runningMs });
@@ -124,7 +126,6 @@ export class World implements Disposable {
         this.note(`${this.#nameOf(life)} counts ${isDegraded ? 'without' : 'with'} Redis`),
     };
     this.servers = Array.from({ length: instances }, (_, index) => new Server(`s${index}`, place, { dice, observer }));
-    this.#knowledge = new Knowledge({ time, roughUntilMs: () => this.roughUntilMs });
     this.#countsSafe = new SafePoint(START_MS, COUNTS_LOST_MS);
     this.#usageSafe = new SafePoint(START_MS, USAGE_LOST_MS);
     this.#flushSafe = new SafePoint(START_MS, FLUSHED_MS);
@@ -142,6 +143,11 @@ export class World implements Disposable {
   /** The last moment at which the database, or a way to it, was not as it should be. */
   get roughUntilMs(): number {
     return Math.max(this.#roughMs, ...this.servers.map(({ ways }) => ways.database.roughUntilMs));
+  }
+
+  /** Whether a process may count in Redis without what was saved. */
+  get #mayMiss(): boolean {
+    return this.#unnoticed > 0 || this.time.nowMs < this.roughUntilMs + SETTLED_MS + FAILING_MS;
   }
 
   get up(): Server[] {
@@ -253,12 +259,15 @@ export class World implements Disposable {
 
   /** The counts in Redis are older now, or gone; some processes may notice that only after a while. */
   loseRedis({ isNoticed = true } = {}): void {
-    this.#knowledge.lose({ isNoticed });
     const inRedis = (keyId: string) => this.redis?.value(keyId) ?? '';
     this.#attempt(() => this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#flushSafe.ms, inRedis }));
     if (isNoticed) return;
+    this.#unnoticed += 1;
     // After a second of all processes, and the question that they ask then.
-    this.time.after(LOOK_MS, () => this.time.after(LOOKED_MS, () => this.#knowledge.notice()));
+    const notice = () => {
+      this.#unnoticed -= 1;
+    };
+    this.time.after(LOOK_MS, () => this.time.after(LOOKED_MS, notice));
   }
 
   /** Checks everything that must hold now. */

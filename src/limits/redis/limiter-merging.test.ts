@@ -93,20 +93,6 @@ test('the greatest count is saved, whichever answer is read last', async () => {
   assert.deepEqual(saved, [[countsOf(key, 3)]]);
 });
 
-test('refusals on both sides of an admitted request count together', async () => {
-  const at = await bench().start();
-  await charge(at, LIMITS.minute);
-  await at.time.pass(50_000);
-  await charge(at, 1);
-  await at.time.pass(5_000);
-  await charge(at, 3);
-  await at.time.pass(5_000);
-  assert.equal((await at.limiter.peek(at.key)).refusal, undefined, 'which a look between them does not change');
-  assert.deepEqual(await charge(at, LIMITS.minute), Array(LIMITS.minute).fill(undefined));
-  await charge(at, 2);
-  assert.equal((await at.limiter.charge(at.key)).refusals, 6);
-});
-
 test('a Redis that lost its data gets the later of the windows', async () => {
   const at = await bench().start();
   const { key, limiter, stored, redis, played, time } = at;
