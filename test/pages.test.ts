@@ -78,12 +78,21 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
   assert.deepEqual([status, headers.get('location')], [308, '/docs']);
 });
 
-test('the pages are read one after the other, and each group of samples has tabs of its own', async () => {
+test('each page says what it is about, where it stands and which chapters it has; its groups of samples are apart', async () => {
   for (const [index, path] of PAGES.entries()) {
     const text = await page(service, path);
     const beside = [...text.matchAll(/<a href="([^"]+)" rel="(?:prev|next)">/g)].map(([, target]) => target);
     const around = path === '/docs/reference' ? [] : [PAGES[index - 1], PAGES[index + 1]];
     assert.deepEqual(beside, around.filter(Boolean), path);
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]+)" aria-current="page">/g)].map(([, open]) => open),
+      [path],
+    );
+    assert.match(text, /<meta name="description" content="[A-Z].{15}/, path);
+    const chapters = [...text.matchAll(/<section id="([^"]+)"[^>]* class="chapter">/g)].map(([, id]) => `#${id}`);
+    const listed = /<nav class="on-page"[\s\S]*?<\/nav>/.exec(text)?.[0] ?? '';
+    const links = [...listed.matchAll(/href="([^"]+)"/g)].map(([, target]) => target);
+    assert.deepEqual(links, chapters.length < 3 ? [] : chapters, path);
     const groups = [...text.matchAll(/<fieldset class="sample tabs">.*?name="([^"]+)"/g)].map(([, name]) => name);
     assert.equal(new Set(groups).size, groups.length, `${path}: ${groups}`);
   }
@@ -259,36 +268,43 @@ test('the reference has each operation with its fields, bounds, scope and errors
     /<strong>200<\/strong>[\s\S]*id="getCategory\.response\.id"[\s\S]*<strong>304<\/strong>/,
     'fields are of the 200',
   );
-  const name = /<li id="createCategory\.body\.name">[\s\S]*?<\/li>/.exec(text)?.[0] ?? '';
-  assert.match(name, /string<\/span>.*required/);
-  assert.doesNotMatch(
-    /<li id="createCategory\.body\.description">[\s\S]*?<\/li>/.exec(text)?.[0] ?? 'required',
-    />required</,
-  );
-  assert.match(name, /1 to 255 characters; at least one character that is not white space/);
-  assert.match(
-    /<li id="listPets\.query\.status">[\s\S]*?<\/li>/.exec(text)?.[0] ?? '',
-    /One of <code>available<\/code>/,
-  );
+  for (const [id, said] of [
+    ['createCategory.body.name', /string<\/span> <strong class="required">required</],
+    ['createCategory.body.name', /1 to 255 characters; at least one character that is not white space/],
+    ['createCategory.body.description', /string<\/span> <strong class="required"></],
+    ['createCategory.body.description', /Up to 2,000 characters/],
+    ['createCategory.response.id', /integer<\/span><\/p>/],
+    ['createCategory.response.description', /string<\/span> <span class="type">optional</],
+    ['listPets.query.status', /One of <code>available<\/code>/],
+    ['listPets.query.limit', /default <code>20<\/code>/i],
+  ] as const) {
+    assert.match(new RegExp(`<li id="${id.replaceAll('.', '\\.')}">[^]*?</li>`).exec(text)?.[0] ?? '', said, id);
+  }
+  assert.match(one, /<code>ETag<\/code> <span class="type">header</);
+  assert.match(one, /#not_found"><code>not_found<\/code><\/a> <span class="status">404</);
   assert.doesNotMatch(text, /\\u0000/);
 });
 
-test('staging is named only where its address is set', async () => {
-  await using alone = await testService();
-  await using both = await testService({ STAGING_BASE_URL: 'https://staging.example.org/v1' });
-  await using staging = await testService({ ENVIRONMENT: 'staging' });
-  const addresses = async (service: TestService) =>
-    [...(await page(service, '/docs/reference')).matchAll(/<dt>(\w+)<\/dt><dd><code>([^<]+)</g)].map((found) =>
-      found.slice(1),
-    );
-  assert.deepEqual(await addresses(alone), [['Production', alone.url]]);
-  assert.deepEqual(await addresses(both), [
-    ['Production', both.url],
-    ['Staging', 'https://staging.example.org/v1'],
-  ]);
-  assert.deepEqual(await addresses(staging), [['Staging', staging.url]]);
-  const guide = await page(both, '/docs.md');
-  assert.ok(guide.includes(`${both.url}/categories`) && !guide.includes('staging.example.org'), 'calls go to its own');
+test('the reference and the contract name the other environment only where its address is set', async () => {
+  const address = 'https://api.example.org/v1';
+  for (const [settings, named] of [
+    [{}, { Production: 'own' }],
+    [{ STAGING_BASE_URL: `${address}/` }, { Production: 'own', Staging: address }],
+    [{ ENVIRONMENT: 'staging' }, { Staging: 'own' }],
+    [
+      { ENVIRONMENT: 'staging', PRODUCTION_BASE_URL: address },
+      { Production: address, Staging: 'own' },
+    ],
+  ] as const) {
+    await using other = await testService(settings);
+    const own = (url = '') => (url === other.url ? 'own' : url);
+    const shown = (await page(other, '/docs/reference')).matchAll(/<dt>(\w+)<\/dt><dd><code>([^<]+)</g);
+    assert.deepEqual(Object.fromEntries([...shown].map(([, name, url]) => [name, own(url)])), named);
+    const { servers } = await json<{ servers: { description: string; url: string }[] }>(get(other, '/openapi.json'));
+    assert.deepEqual(Object.fromEntries(servers.map(({ description, url }) => [description, own(url)])), named);
+    const guide = await page(other, '/docs.md');
+    assert.ok(guide.includes(`${other.url}/categories`) && !guide.includes(address), 'calls go to its own');
+  }
 });
 
 test('every error code is explained at its own place, with its status and an example body', async () => {
@@ -311,7 +327,8 @@ test('the plans on the page are the plans that are enforced, and bans are descri
   const text = await page(service, '/docs/limits');
   for (const [name, { minute, day }] of Object.entries(PLANS)) {
     const row = new RegExp(`<td>${name}</td>[^]*?</tr>`).exec(text)?.[0] ?? '';
-    assert.ok(row.includes(`>${minute.toLocaleString('en-US')}<`) && row.includes(`>${day.toLocaleString('en-US')}<`));
+    for (const number of [minute, day])
+      assert.ok(row.includes(`<td class="number">${number.toLocaleString('en-US')}<`));
   }
   const sections = (html: string) => [...html.matchAll(/<section id="([^"]+)"/g)].map(([, id]) => id);
   assert.ok(sections(text).includes('bans'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,42 +8,38 @@ import { gzipSync } from 'node:zlib';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { copyCheckout, execute } from '../kit/client/package.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { emptyProject } from '../kit/client/project.ts';
+import { testService } from '../kit/service.ts';
 
 /** The package as it would be published: packed, looked at, installed in an empty project, used and type-checked. */
 
 const GZIPPED_BYTES_MAX = 8_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const TYPES = join(ROOT, 'node_modules/@types');
 const DOCUMENTED_URL = 'http://127.0.0.1:8080/v1';
 const STRICT = {
   ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom', 'dom.iterable'] },
   // Only those of TypeScript itself, which are most of the work, and not those of the package.
   skipDefaultLibCheck: true,
-  ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true },
+  ...{ exactOptionalPropertyTypes: true, types: [], noUncheckedIndexedAccess: true, verbatimModuleSyntax: true },
 };
 
 const documentation = readFileSync(join(ROOT, 'client/README.md'), 'utf8');
 const examples = [...documentation.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
 const commands = [...documentation.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, command = '']) => command);
 
-const folder = temporaryFolder();
-const project = join(folder.path, 'project');
-const installed = join(project, 'node_modules/@pet-catalog/client');
-const checkout = copyCheckout(folder.path);
+const project = emptyProject();
+const installed = join(project.path, 'node_modules/@pet-catalog/client');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'client/package.json'), 'utf8'));
-const tarball = join(checkout, '..', `pet-catalog-client-${version}.tgz`);
+const tarball = join(project.checkout, '..', `pet-catalog-client-${version}.tgz`);
 
 before(async () => {
   const [pack = '', install = '', ...others] = commands;
   assert.deepEqual(others, []);
-  await execute('sh', ['-c', pack], { cwd: checkout, folder: folder.path });
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{"name":"scratch","private":true,"type":"module"}');
-  await execute('sh', ['-c', install], { cwd: project, folder: folder.path });
+  await project.run('sh', ['-c', pack], { cwd: project.checkout });
+  project.write('package.json', '{"name":"scratch","private":true,"type":"module"}');
+  await project.run('sh', ['-c', install]);
 });
-after(() => folder[Symbol.dispose]());
+after(() => project[Symbol.dispose]());
 
 test('the package holds one file for import, one for require, a map, declarations, README and license', () => {
   const files = readdirSync(installed, { recursive: true, withFileTypes: true })
@@ -59,7 +55,7 @@ test('the package holds one file for import, one for require, a map, declaration
   ]);
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
-  assert.deepEqual(readdirSync(join(project, 'node_modules')).sort(), ['.package-lock.json', '@pet-catalog']);
+  assert.deepEqual(readdirSync(join(project.path, 'node_modules')).sort(), ['.package-lock.json', '@pet-catalog']);
 });
 
 test('the JavaScript, gzipped as it is shipped, is at most 8 kB', () => {
@@ -87,11 +83,6 @@ test('the types are correct for every way to resolve them: node10, node16 in bot
   assert.deepEqual(analysis.problems, []);
 });
 
-test('a strict project compiles against it, and the errors narrow', async () => {
-  writeFileSync(join(project, 'consumer.ts'), CONSUMER);
-  await typeCheck('consumer', ['consumer.ts'], { types: [] });
-});
-
 test('require gives the same exports as import, and both map stack traces to the source', async () => {
   /** The line and the column, from 1, at which the code begins. */
   const placeOf = (file: string, code: string) => {
@@ -101,10 +92,7 @@ test('require gives the same exports as import, and both map stack traces to the
     return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
   };
   const run = (code: string, type: string) =>
-    execute('node', ['--enable-source-maps', `--input-type=${type}`, '--eval', code], {
-      cwd: project,
-      folder: folder.path,
-    });
+    project.run('node', ['--enable-source-maps', `--input-type=${type}`, '--eval', code]);
   const show = `
     console.log(Object.keys(client).sort().join());
     try {
@@ -125,21 +113,21 @@ test('require gives the same exports as import, and both map stack traces to the
   }
 });
 
-test('every example of the README compiles and runs', async () => {
+test('a strict project without the types of Node.js compiles against it, and every example of the README runs', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
   const files = examples.map((code, index) => {
     assert.ok(code.includes(DOCUMENTED_URL), 'an example names another address');
-    const file = `example-${index + 1}.ts`;
-    writeFileSync(join(project, file), code.replaceAll(DOCUMENTED_URL, service.url));
-    return file;
+    project.write(`example-${index + 1}.ts`, code.replaceAll(DOCUMENTED_URL, service.url));
+    return `example-${index + 1}.ts`;
   });
-  await typeCheck('examples', files, { types: ['node'], typeRoots: [TYPES] });
-  const env = { PET_CATALOG_KEY: secret };
+  project.write('consumer.ts', CONSUMER);
+  project.write('environment.d.ts', 'declare const process: { env: Record<string, string> };');
+  const config = { compilerOptions: STRICT, files: [...files, 'consumer.ts', 'environment.d.ts'] };
+  project.write('tsconfig.json', JSON.stringify(config));
+  await project.run('tsc', ['-p', '.']);
   const printed: string[] = [];
-  for (const file of files) {
-    printed.push(await execute('node', [file], { cwd: project, folder: folder.path, env }));
-  }
+  for (const file of files) printed.push(await project.run('node', [file], { env: { PET_CATALOG_KEY: secret } }));
   assert.match(printed[0] ?? '', /^\{ id: 1, name: 'Dog', description: 'Loyal, social, needs walks' \}$/m);
   assert.deepEqual(service.events.failures, []);
 });
@@ -155,18 +143,10 @@ test('the first example runs on every other Node.js from 20 on that is installed
   if (others.length === 0) return t.skip('there is no other Node.js from 20 on here; install one to run this test');
   await using service = await testService();
   const { secret } = await service.issue();
-  writeFileSync(join(project, 'first.mjs'), examples[0]?.replaceAll(DOCUMENTED_URL, service.url) ?? '');
-  for (const { node } of others) {
-    const env = { PET_CATALOG_KEY: secret };
-    assert.match(await execute(node, ['first.mjs'], { cwd: project, folder: folder.path, env }), /name: 'Dog'/);
-  }
+  project.write('first.mjs', examples[0]?.replaceAll(DOCUMENTED_URL, service.url) ?? '');
+  const env = { PET_CATALOG_KEY: secret };
+  for (const { node } of others) assert.match(await project.run(node, ['first.mjs'], { env }), /name: 'Dog'/);
 });
-
-async function typeCheck(name: string, files: readonly string[], options: object): Promise<void> {
-  const config = { compilerOptions: { ...STRICT, ...options }, files };
-  writeFileSync(join(project, `tsconfig.${name}.json`), JSON.stringify(config));
-  await execute('tsc', ['-p', `tsconfig.${name}.json`], { cwd: project, folder: folder.path });
-}
 
 /** What a consumer may rely on. `@ts-expect-error` marks what must not compile. */
 const CONSUMER = `

@@ -131,20 +131,6 @@ test('the served contract carries the real addresses, as JSON and as YAML, and n
   assert.deepEqual(parse(await (await fetch(`${origin}/openapi.yaml`)).text()), served);
 });
 
-test('the served contract names the other environment only where its address is set', async () => {
-  const urls = async (settings: Record<string, string>) => {
-    await using service = await testService(settings);
-    const response = await fetch(service.url.replace('/v1', '/openapi.json'));
-    const { servers } = (await response.json()) as Contract;
-    return servers.map(({ url }) => url.replace(service.url, 'own'));
-  };
-  const address = 'https://api.example.org/v1';
-  assert.deepEqual(await urls({}), ['own']);
-  assert.deepEqual(await urls({ STAGING_BASE_URL: address }), ['own', address]);
-  assert.deepEqual(await urls({ ENVIRONMENT: 'staging' }), ['own']);
-  assert.deepEqual(await urls({ ENVIRONMENT: 'staging', PRODUCTION_BASE_URL: address }), [address, 'own']);
-});
-
 function contractOperations(): ContractOperation[] {
   return Object.values(resolved.paths).flatMap((path) => Object.values(path));
 }

@@ -36,7 +36,7 @@ function behindGateway(content: string, prefix: string): string {
 }
 
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
-function docsPages(options: DocsOptions & Pick<WellKnownOptions, 'baseUrl'>): [string, PageHandler][] {
+function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
   const documents = keptOnceMade(async () => (await import('./guide.ts')).documentation(options));
   const prefix = prefixOf(options.baseUrl);

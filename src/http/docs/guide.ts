@@ -23,12 +23,13 @@ const REFERENCE = {
 export interface DocsOptions {
   readonly operations: readonly Operation[];
   readonly servers: readonly ContractServer[];
+  /** The public address of this environment, including `/v1`. */
+  readonly baseUrl: string;
   readonly banAfterRefusals: number;
 }
 
 /** Prepares everything that is served under /docs, by address; each is rendered when its function is called. */
-export function documentation({ operations, servers, banAfterRefusals }: DocsOptions) {
-  const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;
+export function documentation({ operations, servers, baseUrl, banAfterRefusals }: DocsOptions) {
   const api = { ...publicApi(operations, servers), heading: REFERENCE.title, baseUrl, basePath: '/v1' };
   const pages = Object.entries(GUIDE).map(([file, about]) => {
     const text = finished(file, { ...api, banAfterRefusals });
@@ -53,7 +54,13 @@ export function documentation({ operations, servers, banAfterRefusals }: DocsOpt
     documents.set(`${path}.md`, () => withServedLinks(text));
   }
   documents.set(REFERENCE.path, () =>
-    layout({ ...REFERENCE, content: referenceContent(api), navigation, isReference: true }),
+    layout({
+      ...REFERENCE,
+      about: capitalized(REFERENCE.about),
+      content: referenceContent(api),
+      navigation,
+      isReference: true,
+    }),
   );
   documents.set(`${REFERENCE.path}.md`, () => referenceText(api));
   documents.set(MISSING_DOCS, () => layout({ path: '', title: 'Not found', content: NOT_FOUND, navigation }));
