@@ -16,13 +16,11 @@ function bootstrap(folder: string) {
     stop: stop.signal,
   };
   const ended = run(['serve', '--bootstrap'], { cwd: folder, invocation });
-  return {
-    printed,
-    async end() {
-      stop.abort(143);
-      return (await ended).code;
-    },
+  const end = async () => {
+    stop.abort(143);
+    assert.equal((await ended).code, 0);
   };
+  return { printed, [Symbol.asyncDispose]: end };
 }
 
 test('the first start issues a key and a login, whose console has the checks of a thread of their own; the next issues none', async () => {
@@ -31,8 +29,8 @@ test('the first start issues a key and a login, whose console has the checks of 
   process.once('worker', () => {
     threads += 1;
   });
-  const first = bootstrap(folder.path);
-  try {
+  {
+    await using first = bootstrap(folder.path);
     const link = new URL(/http\S+token=\S+/.exec(await first.printed)?.[0] ?? '');
     const body = new URLSearchParams({ token: link.searchParams.get('token') ?? '' });
     const opened = await fetch(new URL('/console/login', link), { method: 'POST', body, redirect: 'manual' });
@@ -41,13 +39,10 @@ test('the first start issues a key and a login, whose console has the checks of 
       /\d checks? (passed|complain)/.test(await (await fetch(new URL('/console', link), { headers })).text()),
     );
     assert.equal(threads, 1);
-  } finally {
-    assert.equal(await first.end(), 0);
   }
-  const second = bootstrap(folder.path);
+  await using second = bootstrap(folder.path);
   assert.match(
     await second.printed,
     /^There is an API key already\. To issue another:\n\n {2}npx pet-catalog keys create/,
   );
-  assert.equal(await second.end(), 0);
 });

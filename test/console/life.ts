@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../src/catalog/usage.ts';
+import { ALL_KEYS, NO_USAGE, type RouteUsage, sumCounts, type UsageCounts } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { ACTOR } from '../kit/console/visitor.ts';
 import type { TestService } from '../kit/service.ts';
-import { addUsage as addRecords } from '../kit/usage.ts';
+import { addUsage as addRecords, usageAt } from '../kit/usage.ts';
 
 const DAY_SECONDS = 86_400;
 const BY = { actor: ACTOR, via: 'console' } as const;
@@ -58,20 +58,15 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     const bannedKeyUsage = hammers ? { served: 60, refused: 180 + 40 * minute } : { served: 11 };
     await addUsage(service, now - minute * 60, { [busyKey]: 640 * share, [bannedKey]: bannedKeyUsage });
   }
+  const day = Math.floor(now / DAY_SECONDS);
   await storage.limits.saveCounts([
-    ...[{ keyId: busyKey, minuteEnds: now + 31, minuteUsed: 412, day: Math.floor(now / DAY_SECONDS), dayUsed: 38_120 }],
-    ...[{ keyId: bannedKey, minuteEnds: now + 12, minuteUsed: 60, day: Math.floor(now / DAY_SECONDS), dayUsed: 640 }],
+    { keyId: busyKey, minuteEnds: now + 31, minuteUsed: 412, day, dayUsed: 38_120 },
+    { keyId: bannedKey, minuteEnds: now + 12, minuteUsed: 60, day, dayUsed: 640 },
   ]);
-  const reason = 'refused 61 more times within a minute of a 429';
-  const past = {
-    keyId: bannedKey,
-    startedAt: now - 5 * DAY_SECONDS,
-    endsAt: now - 5 * DAY_SECONDS + 60,
-    level: 1,
-    reason,
-  };
-  await storeBan(storage, past);
-  await storeBan(storage, { ...past, startedAt: now - 50, endsAt: now + 250, level: 2 });
+  const ban = { keyId: bannedKey, reason: 'refused 61 more times within a minute of a 429' };
+  const past = now - 5 * DAY_SECONDS;
+  await storeBan(storage, { ...ban, startedAt: past, endsAt: past + 60, level: 1 });
+  await storeBan(storage, { ...ban, startedAt: now - 50, endsAt: now + 250, level: 2 });
 
   const origin = { keyId: busyKey };
   const names = ['Dog', 'Cat', 'Hamster', ...HOSTILE_NAMES, 'W'.repeat(255)];
@@ -82,41 +77,32 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     const { resource } = await storage.pets.insert({ name, categoryId: 1, status: 'available' }, origin);
     await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
   }
-  const idempotency = { key: 'cart-4711', fingerprint: 'f' };
-  const lost = { ...origin, requestId: 'hE7GR_cEMx1KfM2V.1f', idempotency };
-  const { resource } = await storage.orders.insert({ petId: await stockedPet(storage, origin), quantity: 2 }, lost);
-  await storage.orders.cancel(resource.id, { ...origin, requestId: 'hE7GR_cEMx1KfM2V.2a' });
-  await storage.categories.rename(2, 'Cats', BY);
-  const made = { file: `/srv/${'pet-catalog-'.repeat(9)}.db`, at: now - 60, bytes: 9, durationMs: 9 };
-  await storage.audit.addEvent(
-    { at: now - 60, event: 'backup_made', members: made },
-    { actor: hostname(), via: 'service' },
+  const { resource: pig } = await storage.pets.insert(
+    { name: 'Guinea pig', categoryId: 3, status: 'available' },
+    origin,
   );
+  const by = (requestId: string) => ({ ...origin, requestId });
+  await storage.pets.setQuantity(pig.id, 6, by('hE7GR_cEMx1KfM2V.1e'));
+  const lost = { ...by('hE7GR_cEMx1KfM2V.1f'), idempotency: { key: 'cart-4711', fingerprint: 'f' } };
+  const { resource } = await storage.orders.insert({ petId: pig.id, quantity: 2 }, lost);
+  await storage.orders.cancel(resource.id, by('hE7GR_cEMx1KfM2V.2a'));
+  await storage.categories.rename(2, 'Cats', BY);
+  const members = { file: `/srv/${'pet-catalog-'.repeat(9)}.db`, at: now - 60, bytes: 9, durationMs: 9 };
+  const event = { at: now - 60, event: 'backup_made', members } as const;
+  await storage.audit.addEvent(event, { actor: hostname(), via: 'service' });
   return { busyKey, bannedKey, category: 2, secrets };
 }
 
-async function stockedPet({ pets }: TestService['storage'], origin: { keyId: string }): Promise<number> {
-  const { resource } = await pets.insert({ name: 'Guinea pig', categoryId: 3, status: 'available' }, origin);
-  await pets.setQuantity(resource.id, 6, { ...origin, requestId: 'hE7GR_cEMx1KfM2V.1e' });
-  return resource.id;
-}
-
 /** Some requests, so that recent ones are kept: served, refused, and wrong ones. */
-async function callLately(service: TestService, secrets: readonly [string, string]): Promise<void> {
-  const [busy, banned] = secrets;
-  const calls = [
-    ...[
-      [busy, '/categories'],
-      [busy, '/pets/1'],
-      [busy, '/pets/999'],
-      [busy, '/nothing/here'],
-      [busy, '/categories?limit=0'],
-    ],
-    ...[
-      [banned, '/categories'],
-      [banned, '/orders/1'],
-    ],
-  ] as const;
+async function callLately(service: TestService, [busy, banned]: readonly [string, string]): Promise<void> {
+  const calls: [string, string][] = [
+    ...['/categories', '/pets/1', '/pets/999', '/nothing/here', '/categories?limit=0'].map((path): [string, string] => [
+      busy,
+      path,
+    ]),
+    [banned, '/categories'],
+    [banned, '/orders/1'],
+  ];
   for (const [index, [secret, path]] of calls.entries()) {
     await service.call(secret, path, { headers: { 'x-request-id': `call-${index}` } });
     service.clock.advance(1);
@@ -180,41 +166,25 @@ async function addUsage(
   at: number,
   byKey: Readonly<Record<string, number | Partial<UsageCounts>>>,
 ): Promise<void> {
-  const minute = at - (at % 60);
   const records = Object.entries(byKey).map(([keyId, usage]) => {
-    const given =
-      typeof usage === 'number' ? { served: Math.round(usage), clientErrors: Math.round(usage / 60) } : usage;
-    return { keyId, first: at, last: at, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, ...given };
+    const served = typeof usage === 'number' ? Math.round(usage) : 0;
+    const counts = typeof usage === 'number' ? { served, clientErrors: Math.round(usage / 60) } : usage;
+    return usageAt(keyId, at, counts);
   });
-  const sum = (name: keyof UsageCounts) => records.reduce((total, record) => total + record[name], 0);
-  const all = {
-    ...{ keyId: ALL_KEYS, first: at, last: at, served: sum('served'), clientErrors: sum('clientErrors') },
-    ...{ refused: sum('refused'), serverErrors: sum('serverErrors') },
-  };
-  await addRecords(storage, minute, [all, ...records]);
-  await storage.usage.addRoutes(minute, routesOf(all));
+  const all = { ...usageAt(ALL_KEYS, at), ...sumCounts(records) };
+  await addRecords(storage, at, [all, ...records]);
+  await storage.usage.addRoutes(at - (at % 60), routesOf(all));
 }
 
 /** The same requests by route: most are lists, which are fast, and some are creates. */
 function routesOf({ served, clientErrors, refused, serverErrors }: UsageCounts): RouteUsage[] {
   const [creates, lists] = [Math.floor(served / 5), served - Math.floor(served / 5)];
-  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
   const [fast, slow] = [Math.ceil(creates / 2), Math.floor(creates / 50)];
+  const durations = [lists + refused, Math.floor(lists / 30)];
+  const ofCreates = [0, 0, fast, creates - fast - slow, 0, slow];
   return [
-    {
-      ...none,
-      route: 'GET /v1/categories',
-      served: lists,
-      refused,
-      durations: [lists + refused, Math.floor(lists / 30)],
-    },
-    {
-      ...none,
-      route: 'POST /v1/orders',
-      served: creates,
-      serverErrors,
-      durations: [0, 0, fast, creates - fast - slow, 0, slow],
-    },
-    { ...none, route: 'unmatched', clientErrors, durations: [clientErrors] },
+    { ...NO_USAGE, route: 'GET /v1/categories', served: lists, refused, durations },
+    { ...NO_USAGE, route: 'POST /v1/orders', served: creates, serverErrors, durations: ofCreates },
+    { ...NO_USAGE, route: 'unmatched', clientErrors, durations: [clientErrors] },
   ];
 }

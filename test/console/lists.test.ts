@@ -267,24 +267,21 @@ test('an empty console says what to do next', async () => {
   }
 });
 
-test('a category has its history, and the audit is searched for an old name', async () => {
+test('the audit is searched for an old name', async () => {
   await using service = await testService();
-  const { storage } = service;
-  const { key } = await service.issue({ name: 'shop' });
-  for (const name of ['Dog', 'Cat']) await storage.categories.insert({ name }, { keyId: key.id });
-  await storage.categories.rename(1, 'Straße "5"', OPERATOR);
-  await storage.categories.rename(2, 'Cats', OPERATOR);
+  const { categories } = service.storage;
+  for (const name of ['Dog', 'Cat']) await categories.insert({ name }, { keyId: 'k' });
+  await categories.rename(1, 'Straße "5"', OPERATOR);
+  await categories.rename(2, 'Cats', OPERATOR);
   const operator = await signIn(service);
-  await storage.categories.insert({ name: 'Eel' }, { keyId: key.id });
-  assert.match(await operator.page('/categories/3'), /<div>created<\/div>.*<bdi>shop<\/bdi>.*<ins><bdi>Eel<\/bdi>/);
   const history = await operator.page('/categories/1');
-  assert.match(history, /<h2>History<\/h2>[\s\S]*<del>.*Dog.*<\/del> <ins>.*Straße &quot;5&quot;/);
-  assert.ok(!history.includes('Cats'));
-  await storage.categories.rename(1, 'Hounds', OPERATOR);
-  await storage.categories.delete(1, OPERATOR);
+  assert.match(history, /<del>.*Dog.*<\/del> <ins>.*Straße &quot;5&quot;/);
+  assert.ok(!history.includes('Cats'), 'of another category');
+  await categories.rename(1, 'Hounds', OPERATOR);
+  await categories.delete(1, OPERATOR);
   for (const old of ['dog', 'straße "5"']) {
     const found = await operator.page(`/audit?q=${encodeURIComponent(old)}`);
-    assert.ok(found.includes('Straße') && !found.includes('Cats') && !found.includes('<code>key.create'), old);
+    assert.ok(found.includes('Straße') && !found.includes('Cats') && !found.includes('<code>console.open'), old);
   }
   const csv = await operator.page('/audit/export?q=hounds');
   assert.deepEqual(csv.match(/category\.\w+/g), ['category.delete', 'category.rename']);

@@ -92,7 +92,9 @@ test('a pet has what each request changed, and a category what operators did', a
     { ...made, action: 'renamed', ...OPERATOR, changes: { before: { name: 'Cat' }, after: { name: 'Cats' } } },
   ]);
   assert.deepEqual(await shown('categories', `${id}`), category);
-  assert.doesNotMatch(await console.page(`/categories/${id}`), /\/delete"/, 'a deleted one has no actions');
+  const page = await console.page(`/categories/${id}`);
+  assert.match(page, /<div>created<\/div>.*<bdi>Web shop<\/bdi>.*<ins><bdi>Cat<\/bdi>/);
+  assert.doesNotMatch(page, /\/delete"/, 'a deleted one has no actions');
 });
 
 async function openPlace() {
