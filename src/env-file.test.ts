@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { run, runProcess } from '../test/kit/process.ts';
+import { run } from '../test/kit/process.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
 import { ConfigMistakes } from './config.ts';
 import { readEnvFile } from './env-file.ts';
@@ -68,7 +68,7 @@ test('every command that reads settings names what has no effect in `.env`, and 
   }
   assert.ok(existsSync(join(cwd, 'here.db')));
   writeFileSync(join(cwd, '.env'), Buffer.from('DATABASE_URL=sqlite:other.db', 'utf16le'));
-  const { code, stderr } = await runProcess(['keys', 'create', '--name', 'n'], { cwd });
+  const { code, stderr } = await run(['keys', 'create', '--name', 'n'], { cwd });
   assert.deepEqual([code, stderr], [2, 'pet-catalog: .env: it is UTF-16; save it as UTF-8\n']);
   assert.ok(!existsSync(join(cwd, 'other.db')) && !existsSync(join(cwd, 'data')));
 });

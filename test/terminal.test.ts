@@ -16,16 +16,17 @@ const RED = '\x1b[31m';
 const skip = missingPrograms('script');
 const PROGRAM = `'${process.execPath}' '${COMMAND}'`;
 const DOCTOR = `${PROGRAM} doctor --port nowhere`;
+const terminalOf = (command: string) => ['script', '--quiet', '--return', '--command', command, '/dev/null'] as const;
+
+/** Runs a command of the shell on a terminal. */
+function onTerminal(command: string, { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+  return runProcess([], { cwd, env: { TERM: 'xterm', ...env }, command: terminalOf(command) });
+}
 
 test('problems are red on a terminal, unless NO_COLOR or --no-color is given', { skip }, async () => {
   using folder = temporaryFolder();
   const shown = async (command: string, env: Record<string, string> = {}) => {
-    const terminal = ['script', '--quiet', '--return', '--command', command, '/dev/null'] as const;
-    const { code, stdout } = await runProcess([], {
-      cwd: folder.path,
-      env: { TERM: 'xterm', ...env },
-      command: terminal,
-    });
+    const { code, stdout } = await onTerminal(command, { cwd: folder.path, env });
     return { code, coloured: stdout.split(/\r?\n/).filter((line) => line.includes('\x1b')) };
   };
   const { code, coloured } = await shown(DOCTOR);
@@ -42,7 +43,7 @@ test('what is told on a terminal is red there, wherever stdout goes', { skip }, 
   using folder = temporaryFolder();
   const settings = '--port 0 --operator-port 0 --backup-dir /dev/null/none';
   const serve = `echo $$ > pid; exec ${PROGRAM} serve ${settings} > out`;
-  const [program, ...args] = ['script', '--quiet', '--return', '--command', serve, '/dev/null'] as const;
+  const [program, ...args] = terminalOf(serve);
   const terminal = spawn(program, args, {
     cwd: folder.path,
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
@@ -68,11 +69,7 @@ test('an import shows on a terminal how far it is, and in a pipe nothing', { ski
   writeFileSync(join(cwd, 'names.ndjson'), '{"name":"c"}\n'.repeat(150));
   await run(['migrate'], { cwd });
   const importing = `${PROGRAM} categories import names.ndjson`;
-  const shown = await runProcess([], {
-    cwd,
-    env: { TERM: 'xterm' },
-    command: ['script', '--quiet', '--return', '--command', importing, '/dev/null'],
-  });
+  const shown = await onTerminal(importing, { cwd });
   const line = (full: number, share: number) =>
     `\rImporting ${'█'.repeat(full)}${'░'.repeat(30 - full)} ${share} %\x1b[K`;
   assert.equal(shown.stdout, `${line(20, 66)}${line(30, 100)}\r\nImported 150 categories\r\n`);
@@ -82,21 +79,15 @@ test('an import shows on a terminal how far it is, and in a pipe nothing', { ski
 
 test('a reader that closes a pipe early, as `head` does, is no failure', async () => {
   using folder = temporaryFolder();
-  const child = spawn(process.execPath, [COMMAND, 'openapi'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [told, ended] = [text(child.stderr), once(child, 'close')];
-  child.stdout.destroy();
-  assert.deepEqual([await ended, await told], [[0, null], '']);
-});
-
-test('a reader of stderr that closes its pipe changes nothing', async () => {
-  using folder = temporaryFolder();
-  const child = spawn(process.execPath, [COMMAND, 'migrate'], {
-    cwd: folder.path,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = once(child, 'close');
-  child.stderr.destroy();
-  assert.deepEqual(await ended, [0, null]);
+  for (const [command, closed, open] of [
+    ['openapi', 'stdout', 'stderr'],
+    ['migrate', 'stderr', 'stdout'],
+  ] as const) {
+    const child = spawn(process.execPath, [COMMAND, command], { cwd: folder.path, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [told, ended] = [text(child[open]), once(child, 'close')];
+    child[closed].destroy();
+    assert.deepEqual([await ended, await told], [[0, null], ''], closed);
+  }
 });
 
 test('a command that npm starts ends once it is done', () => {

@@ -95,14 +95,9 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
 
 /** Some requests, so that recent ones are kept: served, refused, and wrong ones. */
 async function callLately(service: TestService, [busy, banned]: readonly [string, string]): Promise<void> {
-  const calls: [string, string][] = [
-    ...['/categories', '/pets/1', '/pets/999', '/nothing/here', '/categories?limit=0'].map((path): [string, string] => [
-      busy,
-      path,
-    ]),
-    [banned, '/categories'],
-    [banned, '/orders/1'],
-  ];
+  const paths = ['/categories', '/pets/1', '/pets/999', '/nothing/here', '/categories?limit=0'];
+  const calls = paths.map((path) => [busy, path] as const);
+  calls.push([banned, '/categories'], [banned, '/orders/1']);
   for (const [index, [secret, path]] of calls.entries()) {
     await service.call(secret, path, { headers: { 'x-request-id': `call-${index}` } });
     service.clock.advance(1);

@@ -9,7 +9,7 @@ import { untilTrue } from '../kit/clock.ts';
 import { browseSignedIn, DESKTOP } from '../kit/console/browsing.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { addUsage } from '../kit/usage.ts';
-import { fillWithLife } from './life.ts';
+import { fillWithHistory } from './life.ts';
 
 /** The questions of an operator: which links lead from the overview to the sentence that answers each. */
 
@@ -21,7 +21,8 @@ async function busyService() {
   await using stack = new AsyncDisposableStack();
   const examine = async () => [{ check: 'database', status: 'ok', finding: 'It is sound' } as const];
   const service = stack.use(await testService({}, undefined, { examine }));
-  const life = await fillWithLife(service);
+  // Calls of late would be stored as usage within five seconds, which moves what is read here.
+  const life = await fillWithHistory(service);
   const { storage, clock, metrics } = service;
   const now = clock.now().unix;
   const leaked = { id: '', secret: '' };

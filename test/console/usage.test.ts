@@ -21,13 +21,8 @@ async function busyService() {
   ) => {
     await addUsage(service.storage, at, [usageAt(keyId, at, { served, refused, clientErrors })], route);
   };
-  for (const [name, owner] of [
-    ['site', 'cus_1'],
-    ['app', 'cus_1'],
-    ['bot', 'a/b & "c"'],
-  ] as const) {
+  for (const [name, owner] of Object.entries({ site: 'cus_1', app: 'cus_1', bot: 'a/b & "c"' }))
     keyIds[name] = (await service.issue({ name, owner })).key.id;
-  }
   const { site = '', app = '', bot = '' } = keyIds;
   await use(site, [50]);
   await use(site, [7], { route: CREATE });
@@ -102,16 +97,14 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
     [file.headers.get('content-type'), file.headers.get('content-disposition')],
     ['text/csv; charset=utf-8', 'attachment; filename="usage.csv"'],
   );
-  const rows = (await file.text()).trim().split('\n');
-  assert.equal(rows[0], 'at,id,name,owner,served,refused,clientErrors,serverErrors,first,last');
+  const [head, ...rows] = (await file.text()).trim().split('\n');
+  assert.equal(head, 'at,id,name,owner,served,refused,clientErrors,serverErrors,first,last');
   assert.deepEqual(
     rows
-      .slice(1)
       .map((row) =>
         row
-          .split(',')
-          .filter((_, index) => index !== 1)
-          .slice(0, 6)
+          .replace(/,[^,]*/, '')
+          .split(',', 6)
           .join(),
       )
       .sort(),
@@ -138,16 +131,16 @@ test('the keys that still call a deprecated operation have a page, by day too, t
   await addUsage(service.storage, now, records({ [site]: 3 }, now), route);
   await addUsage(service.storage, now - 86_400, records({ [site]: 2, [bot]: 9, '*': 11 }, now - 86_400), route);
   const file = await (await operator.get('/deprecations/getPet/export')).text();
-  const rows = file.trim().split('\n').slice(1);
+  const rows = file
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split(','));
   assert.deepEqual(
     rows
-      .map((row) => row.split(','))
-      .map(([at, , name, , served, __, clientErrors]) => [at?.slice(0, 10), name, served, clientErrors])
+      .map(([at, , name, , served, , clientErrors]) => `${at?.slice(0, 10)} ${name} ${served} ${clientErrors}`)
       .sort(),
-    [
-      ['2026-01-01', 'late', '0', '1'],
-      ['2026-01-01', 'site', '3', '0'],
-    ],
+    ['2026-01-01 late 0 1', '2026-01-01 site 3 0'],
   );
   const text = await operator.page('/deprecations/getPet');
   assert.deepEqual(headsIn(text, 'keys'), ['bot', 'site', 'late']);

@@ -201,19 +201,16 @@ function triesOf(
   return {
     right: attempt(form),
     async stranger({ service }, id) {
-      const { status, text } = await readAnswer(await send(service, put(path, id), { body: new URLSearchParams() }));
-      return { outcome: status === 403 && /session has ended/.test(text) ? 'not signed in' : `other ${status}`, text };
+      const { outcome, text } = await triedOf(await send(service, put(path, id), { body: new URLSearchParams() }));
+      const isStranger = outcome === 'forbidden' && /session has ended/.test(text);
+      return { outcome: isStranger ? 'not signed in' : `other than a stranger: ${outcome}`, text };
     },
     wrong: wrong.map(([fields, says]) => [attempt(fields), says]),
   };
 }
 
-async function readAnswer(answer: Response) {
-  return { status: answer.status, text: await answer.text() };
-}
-
 async function triedOf(answer: Response): Promise<Tried> {
-  const { status, text } = await readAnswer(answer);
+  const [{ status }, text] = [answer, await answer.text()];
   const message = text.startsWith('{') ? ((JSON.parse(text) as { message?: string }).message ?? text) : text;
   return { outcome: BY_STATUS[status] ?? `other ${status}`, text: message };
 }
@@ -241,12 +238,8 @@ function audit({ service }: Place) {
 async function everything({ service: { storage, clock } }: Place): Promise<string> {
   const { unix: now } = clock.now();
   const keys = await storage.keys.list();
-  const graces = [
-    ...(await storage.keys.graces(
-      keys.map(({ id }) => id),
-      now,
-    )),
-  ];
+  const ids = keys.map(({ id }) => id);
+  const graces = [...(await storage.keys.graces(ids, now))];
   const audited = await storage.audit.list({ since: 0, limit: 10_000 });
   const others = [await storage.keys.bans(now), await storage.categories.list(), await storage.tokens.list()];
   return JSON.stringify([keys, graces, audited, others, (await storage.sessions.list(now)).map(({ id }) => id)]);
