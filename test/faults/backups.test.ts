@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -17,6 +16,7 @@ import { test } from 'node:test';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
+import { smallDisk } from '../kit/faults/small-disk.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -264,28 +264,22 @@ test('a service that stops ends the backup that it makes, begins no other, and r
 test('neither a backup nor its trial takes the room that the log of the database needs', async (t) => {
   const { folder, backups, restored, made, failures, start, names, open, clock } = bench({ restores: true });
   using _folder = folder;
-  mkdirSync(backups, { recursive: true });
-  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=66m', 'tmpfs', backups], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) return t.skip(`a file system cannot be mounted here: ${stderr}`);
-  try {
-    await using storage = await open();
-    await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
-    await using schedule = start();
-    await schedule.look();
-    assert.deepEqual([made.length, restored.length, failures], [1, 1, []]);
-    const before = names();
-    writeFileSync(join(backups, 'filler'), Buffer.alloc(2_000_000));
-    clock.advance(DAY);
-    await schedule.look();
-    const told = `${backups} has no room: 65 MiB must be free, and 64 are; make room, or set BACKUP_DIR to a folder of another disk`;
-    assert.deepEqual(failures, [told, told]);
-    rmSync(join(backups, 'filler'));
-    assert.deepEqual(names(), before);
-  } finally {
-    spawnSync('umount', ['-l', backups]);
-  }
+  using disk = smallDisk(t, folder.path, { name: 'deep/backups', mebibytes: 66 });
+  if (!disk) return;
+  await using storage = await open();
+  await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+  await using schedule = start();
+  await schedule.look();
+  assert.deepEqual([made.length, restored.length, failures], [1, 1, []]);
+  const before = names();
+  const filler = join(disk.path, 'filler');
+  writeFileSync(filler, Buffer.alloc(2_000_000));
+  clock.advance(DAY);
+  await schedule.look();
+  const told = `${backups} has no room: 65 MiB must be free, and 64 are; make room, or set BACKUP_DIR to a folder of another disk`;
+  assert.deepEqual(failures, [told, told]);
+  rmSync(filler);
+  assert.deepEqual(names(), before);
 });
 
 test('the service makes its backups beside the requests, tells of them, and `restore` takes one', async () => {

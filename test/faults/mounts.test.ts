@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { issueKey } from '../kit/faults/kills.ts';
+import { smallDisk } from '../kit/faults/small-disk.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf } from '../kit/storage/files.ts';
@@ -31,13 +32,12 @@ test('a database below a deleted working folder is refused, not awaited for ever
 
 test('a read-only file system is reported as such, and not as damage', async (t) => {
   using folder = temporaryFolder();
-  using disk = mountedDisk(t, folder.path);
+  using disk = smallDisk(t, folder.path, { mebibytes: 8 });
   if (!disk) return;
   const options = { cwd: folder.path };
   await issueKey(folder.path);
   assert.equal((await run(['backup', 'good.db'], options)).code, 0);
-  const { files } = disk;
-  const before = files();
+  const before = contentsOf(disk.path);
   disk.remount('ro');
   for (const command of ['serve --port 0', 'restore good.db', 'doctor', 'keys create --name late']) {
     const { code, stdout, stderr } = await run(command.split(' '), options);
@@ -48,13 +48,13 @@ test('a read-only file system is reported as such, and not as damage', async (t)
     assert.doesNotMatch(told.replace(/backups: .*\n.*/, ''), /damaged|restore|backup/, command);
   }
   disk.remount('rw');
-  assert.deepEqual(files(), before);
+  assert.deepEqual(contentsOf(disk.path), before);
   assert.match((await run(['keys', 'list'], options)).stdout, /load/);
 });
 
 test('a backup is read and restored from a read-only file system', async (t) => {
   using folder = temporaryFolder();
-  using disk = mountedDisk(t, folder.path);
+  using disk = smallDisk(t, folder.path, { mebibytes: 8 });
   if (!disk) return;
   const env = { DATABASE_URL: 'sqlite:other/x.db' };
   const options = { cwd: folder.path, env };
@@ -95,26 +95,3 @@ test('a database file that is itself a mount point is refused, naming its folder
     spawnSync('umount', ['-l', inside]);
   }
 });
-
-interface Disk extends Disposable {
-  remount(how: 'ro' | 'rw'): void;
-  /** The bytes of the files in it. */
-  files(): Record<string, string>;
-}
-
-/** A file system of its own in the data folder, or null, said aloud, where none can be mounted. */
-function mountedDisk(t: TestContext, folder: string): Disk | null {
-  const path = join(folder, 'data');
-  mkdirSync(path);
-  const mount = (...args: string[]) => spawnSync('mount', [...args, path], { encoding: 'utf8' });
-  const { status, stderr } = mount('-t', 'tmpfs', '-o', 'size=8m', 'tmpfs');
-  if (status !== 0) {
-    t.skip(`a file system cannot be mounted here: ${stderr}`);
-    return null;
-  }
-  return {
-    files: () => contentsOf(path),
-    remount: (how) => assert.equal(mount('-o', `remount,${how}`).status, 0),
-    [Symbol.dispose]: () => spawnSync('umount', ['-l', path]),
-  };
-}

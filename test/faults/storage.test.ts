@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { smallDisk } from '../kit/faults/small-disk.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
@@ -162,7 +153,7 @@ test('on a full disk, where no service runs, every command names the disk in one
 
 test('a copy for which the disk has no room leaves nothing behind', async (t) => {
   using folder = temporaryFolder();
-  using disk = smallDisk(t, folder.path, 16);
+  using disk = smallDisk(t, folder.path, { mebibytes: 16 });
   if (!disk) return;
   const options = { cwd: folder.path };
   await issueKey(folder.path);
@@ -241,20 +232,6 @@ function nextFailure(sql: string): Promise<void> {
       };
     Object.assign(prototype, { run: watching(execute), all: watching(all) });
   });
-}
-
-/** A file system of some MiB in the data folder, or undefined, said aloud, where it cannot be mounted. */
-function smallDisk(t: TestContext, folder: string, mebibytes = 1): (Disposable & { readonly path: string }) | null {
-  const path = join(folder, 'data');
-  mkdirSync(path);
-  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) {
-    t.skip(`a small file system cannot be mounted here: ${stderr}`);
-    return null;
-  }
-  return { path, [Symbol.dispose]: () => spawnSync('umount', ['-l', path]) };
 }
 
 /** Writes until there is no room left. */

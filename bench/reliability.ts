@@ -4,15 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { timeBesideSlow, tryWrongKeys } from './kit/faults/floods.ts';
-import { soakBesideHostile } from './kit/faults/hostile.ts';
-import { killDuringCreates, restartUnderLoad } from './kit/faults/kills.ts';
-import { restartPostgresUnderCreates } from './kit/faults/postgres-restarts.ts';
-import { rush, startInstances, timeFollowing } from './kit/instances.ts';
-import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
-import { noPostgresPrograms } from './kit/postgres-server.ts';
-import { redisServerMissing } from './kit/redis-server.ts';
-import { describe, firstFailure } from './simulator/simulation.ts';
+import { timeBesideSlow, tryWrongKeys } from '../test/kit/faults/floods.ts';
+import { soakBesideHostile } from '../test/kit/faults/hostile.ts';
+import { killDuringCreates, restartUnderLoad } from '../test/kit/faults/kills.ts';
+import { restartPostgresUnderCreates } from '../test/kit/faults/postgres-restarts.ts';
+import { rush, startInstances, timeFollowing } from '../test/kit/instances.ts';
+import { noPostgres, temporaryDatabase } from '../test/kit/postgres.ts';
+import { noPostgresPrograms } from '../test/kit/postgres-server.ts';
+import { redisServerMissing } from '../test/kit/redis-server.ts';
+import { describe, firstFailure } from '../test/simulator/simulation.ts';
 
 /**
  * The longer versions of the fault tests: `npm run reliability [-- --quick] [PART ...]`. Writes each row into the table
@@ -243,7 +243,7 @@ async function countTogether(runs: number) {
 }
 
 function runTests(files: string): { tests: number; passed: number; isSuccess: boolean } {
-  const folder = fileURLToPath(new URL('.', import.meta.url));
+  const folder = fileURLToPath(new URL('../test/', import.meta.url));
   const { status, stdout } = spawnSync(
     process.execPath,
     ['--test', '--test-reporter=tap', '--test-concurrency=2', `${folder}${files}`],
