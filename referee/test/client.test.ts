@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Cell, ClientReport } from '../src/client/report.ts';
-import { COMMAND, isAlive, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
+import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
@@ -172,7 +172,7 @@ test('a verdict is written in every form, a known failure does not count, and on
   const forms = ['--html', html, '--har', har, '--junit', '--output', junit, '--github'];
   const args = ['lost@POST', '--upstream', upstream.url, '--header', 'X-Api-Key=secret', ...forms];
   const { code, stdout } = await run(['client', ...args, ...program('no-key')], {
-    env: { PATH: process.env.PATH, GITHUB_STEP_SUMMARY: summary },
+    env: { ...ENV, GITHUB_STEP_SUMMARY: summary },
   });
   assert.equal(code, 1);
   assert.match(

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { ENV } from './fixtures.ts';
 
 /** The members of the GitHub Action that its tests read. */
 export interface Action {
@@ -42,6 +43,7 @@ export async function runAction(
       cwd: join(workspace, filled(cwd)),
       env: {
         ...process.env,
+        ...ENV,
         PATH: `${path}:${process.env.PATH}`,
         GITHUB_ACTION_PATH: referee,
         GITHUB_STEP_SUMMARY: summary,

@@ -12,6 +12,12 @@ import { runCommand } from '../../src/cli/program.ts';
 const UNTIL_MS_MAX = 30_000;
 export const COMMAND = fileURLToPath(new URL('../../bin/referee.js', import.meta.url));
 
+/** What each command and API of a test has; to compile a program again takes half of the time that it runs. */
+export const ENV = {
+  PATH: process.env.PATH ?? '',
+  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/programs', import.meta.url)),
+};
+
 /** A folder that is removed with the test. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'referee-'));
@@ -49,7 +55,7 @@ export function missingPrograms(...programs: readonly string[]): string | false 
 export async function runReferee(args: readonly string[], { cwd = tmpdir(), env = {} } = {}) {
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
@@ -68,7 +74,7 @@ export async function run(args: readonly string[], invocation: Partial<Invocatio
   const output = { stdout: '', stderr: '' };
   const code = await runCommand(
     {
-      env: { PATH: process.env.PATH ?? '' },
+      env: ENV,
       print: (text) => {
         output.stdout += `${text}\n`;
       },
