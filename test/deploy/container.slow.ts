@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../kit/clock.ts';
-import { parseContainerfile } from '../kit/deploy/containerfile.ts';
 import { buildExecutable } from '../kit/deploy/executable.ts';
+import { DEPLOY, parseContainerfile, text } from '../kit/deploy/files.ts';
 import { openPodman } from '../kit/deploy/podman.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { json, temporaryFolder } from '../kit/service.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const CONTAINERFILE = join(ROOT, 'deploy/Containerfile');
-const instructions = parseContainerfile(readFileSync(CONTAINERFILE, 'utf8'));
+const instructions = parseContainerfile(text('Containerfile'));
 const last = (name: string) => instructions.findLast((instruction) => instruction.name === name)?.text ?? '';
 
 test('the image serves on a read-only root, is healthy, and stops when told', async (t) => {
@@ -26,7 +23,7 @@ test('the image serves on a read-only root, is healthy, and stops when told', as
   buildExecutable(executable);
   podman.importBase('base', executable);
   const how = ['--isolation', 'chroot', '--format', 'docker', '--build-arg', 'BASE=localhost/base'];
-  podman.run('build', ...how, '--file', CONTAINERFILE, '--tag', 'pet-catalog', context);
+  podman.run('build', ...how, '--file', join(DEPLOY, 'Containerfile'), '--tag', 'pet-catalog', context);
 
   const [port, operatorPort] = [await freePort(), await freePort()];
   const settings = { HOST: '127.0.0.1', PORT: port, OPERATOR_PORT: operatorPort };

@@ -5,17 +5,18 @@ import { SETTINGS } from '../../src/config.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
 import { URL_CHARACTERS_MAX } from '../../src/http/transport/request.ts';
 import { parseDuration } from '../../src/stdx/duration.ts';
-import { parseContainerfile } from '../kit/deploy/containerfile.ts';
-import { text, yaml } from '../kit/deploy/files.ts';
+import { parseContainerfile, text, yaml } from '../kit/deploy/files.ts';
 import { testService } from '../kit/service.ts';
 
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** The numbers of the files in deploy/ fit those of the service, and each other's. */
 
-/** The value of a directive of nginx or Caddy, the only one of its name. */
+/** The value of a directive of nginx, outside its locations, or of Caddy, the only one of its name. */
 function directive(file: string, name: string): string {
-  const found = [...text(file).matchAll(new RegExp(`^\\s*${name} ([^;{}\\n]*?);?$`, 'gm'))].map(([, value]) => value);
+  const found = [...text(file).matchAll(new RegExp(`^(?: {4}|\\t+)${name} ([^;{}\\n]*?);?$`, 'gm'))].map(
+    ([, value]) => value,
+  );
   assert.equal(found.length, 1, `${name} in ${file}: ${found}`);
   return found[0] ?? '';
 }

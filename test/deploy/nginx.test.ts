@@ -11,13 +11,6 @@ import { missingPrograms } from '../kit/deploy/programs.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 const skip = missingPrograms('nginx', 'openssl');
-const LIMIT_HEADERS = [
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'ratelimit',
-  'ratelimit-policy',
-];
 /** Headers of one answer or one connection. */
 const PASSING = ['date', 'x-request-id', 'connection', 'keep-alive', 'server', 'strict-transport-security', 'vary'];
 
@@ -73,16 +66,6 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     }
   });
 
-  test('a refusal passes with Retry-After and all the limit headers', async () => {
-    const { secret } = await service.issue();
-    for (let count = 0; count < 60; count += 1)
-      assert.equal((await proxied('/v1/categories', { headers: bearer(secret) })).status, 200);
-    const { status, headers, body } = await proxied('/v1/categories', { headers: bearer(secret) });
-    assert.deepEqual([status, JSON.parse(body.toString()).code], [429, 'rate_limit_exceeded']);
-    assert.equal(headers['retry-after'], '60');
-    for (const name of LIMIT_HEADERS) assert.ok(headers[name], name);
-  });
-
   test('the ETag of an answer passes unchanged, and pages come compressed', async () => {
     const { secret } = await service.issue();
     const headers = { ...bearer(secret), 'accept-encoding': 'gzip' };
@@ -125,7 +108,8 @@ suite('the nginx of deploy/nginx', { skip }, () => {
   test('beyond 100 requests of one address at once the next is refused, and its connection closed', async () => {
     const { secret } = await service.issue({ plan: 'business' });
     const unfinished = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 9\r\n\r\n`;
-    const sockets = Array.from({ length: 100 }, () => connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca }));
+    // A few more: each look that is admitted may take the place of one, which is then refused.
+    const sockets = Array.from({ length: 110 }, () => connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca }));
     for (const socket of sockets) socket.write(unfinished);
     let refused: Answer | undefined;
     await untilTrue(async () => {

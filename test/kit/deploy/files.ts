@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,4 +16,24 @@ export function text(file: string): string {
 // biome-ignore lint/suspicious/noExplicitAny: compose.test.ts and kubernetes.test.ts say what the files may hold
 export function yaml(file: string): any {
   return parse(text(file), { merge: true });
+}
+
+/** One instruction, continued lines joined: `RUN`, and what follows it. */
+export interface Instruction {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Reads a Containerfile's instructions in their order. */
+export function parseContainerfile(text: string): Instruction[] {
+  return text
+    .replace(/^\s*#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line.trim()) ?? [];
+      assert.ok(name, `not an instruction: ${line}`);
+      return { name, text: rest };
+    });
 }

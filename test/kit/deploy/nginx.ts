@@ -4,12 +4,10 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../clock.ts';
 import { temporaryFolder } from '../service.ts';
+import { text } from './files.ts';
 import { freePort } from './port.ts';
-
-const DEPLOY = fileURLToPath(new URL('../../../deploy', import.meta.url));
 
 export interface TestNginx extends AsyncDisposable {
   readonly port: number;
@@ -28,14 +26,13 @@ export async function startNginx(...servicePorts: readonly string[]): Promise<Te
   const port = await freePort();
   mkdirSync(join(folder.path, 'tls'));
   const ca = selfSigned(join(folder.path, 'tls'));
-  const delivered = (file: string) => readFileSync(join(DEPLOY, 'nginx', file), 'utf8');
-  const site = replaced(delivered('pet-catalog.conf'), [
+  const site = replaced(text('nginx/pet-catalog.conf'), [
     ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
     ['listen [::]:443 ssl;', ''],
     ['/etc/pet-catalog/tls', join(folder.path, 'tls')],
     ['/var/log/nginx', folder.path],
   ]);
-  const upstream = upstreamOf(servicePorts, delivered(`upstream${servicePorts.length > 1 ? '.scaled' : ''}.conf`));
+  const upstream = upstreamOf(servicePorts, text(`nginx/upstream${servicePorts.length > 1 ? '.scaled' : ''}.conf`));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(folder.path, kind)};`,
   );
@@ -78,11 +75,11 @@ export async function startNginx(...servicePorts: readonly string[]): Promise<Te
 }
 
 /** The upstream with a server for each port, as its first one is. */
-function upstreamOf(ports: readonly string[], text: string): string {
-  const [, options = ''] = /^ *server \S+:8080(.*)$/m.exec(text) ?? [];
+function upstreamOf(ports: readonly string[], upstream: string): string {
+  const [, options = ''] = /^ *server \S+:8080(.*)$/m.exec(upstream) ?? [];
   assert.match(options, /max_fails=/);
   const servers = ports.map((port) => `server 127.0.0.1:${port}${options}`).join('\n');
-  return text.replaceAll(/^ *server .*\n/gm, '').replace(/^}/m, `${servers}\n}`);
+  return upstream.replaceAll(/^ *server .*\n/gm, '').replace(/^}/m, `${servers}\n}`);
 }
 
 function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
