@@ -41,6 +41,34 @@ test('between two seconds of the server the earlier is told, and by the later is
   assert.deepEqual(at.events.counted, Array(LIMITS.minute + 1).fill(40));
 });
 
+test('nothing is refused from memory once its window may be over at the server, however slow its answers are', async () => {
+  const at = await bench(1, { isServerTime: true, answerMs: 20_000 }).start();
+  const { key, limiter, time, played, events } = at;
+  await charge(at, LIMITS.minute + 1);
+  played.wayMs = 1_100;
+  const call = async (id: string) => {
+    const called = limiter.charge({ ...key, id });
+    await time.pass(2_200);
+    return called;
+  };
+  await call('any other, whose answer tells how slow they are');
+  await time.pass(50_000);
+  assert.equal((await call(key.id)).refusal, 'rate_limit_exceeded');
+  assert.equal(events.fromMemory(), 1);
+  await time.pass(NOON * 1_000 + 59_500 - time.nowMs);
+  assert.equal((await call(key.id)).refusal, undefined);
+});
+
+test('a clock of Redis that is set back locks out no client that is refused from memory', async () => {
+  const at = await bench(1, { isServerTime: true }).start();
+  const { key, limiter, redis } = at;
+  await charge(at, LIMITS.minute + 1);
+  redis.step(-3_600_000);
+  await limiter.charge({ ...key, id: 'any other, whose answer tells of the step' });
+  const { refusal, reset, now } = await limiter.charge(key);
+  assert.deepEqual([refusal, reset - now], ['rate_limit_exceeded', 60]);
+});
+
 test('a storage that does not answer is waited for once, for two seconds', async () => {
   const at = await bench(2).start();
   const { key, limiter, time, played } = at;

@@ -2,7 +2,7 @@ import { type ApiKey, newApiKey } from '../../../src/catalog/api-key.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
 import type { WindowCounts } from '../../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
-import type { RedisClient } from '../../../src/limits/redis/link.ts';
+import { ANSWER_MS, type RedisClient } from '../../../src/limits/redis/link.ts';
 import { Dice } from '../../simulator/dice.ts';
 import { SimulatedRedis } from '../../simulator/redis.ts';
 import { VirtualTime } from '../../simulator/virtual-time.ts';
@@ -13,7 +13,7 @@ export const DAY = NOON / 86_400 - 0.5;
 export const LIMITS = { minute: 4, day: 1_000 };
 
 /** Limiters on one storage and one Redis, in time that passes only when the test lets it pass. */
-export function bench(instances = 1, { isServerTime = false } = {}) {
+export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_MS } = {}) {
   const time = new VirtualTime(NOON * 1_000);
   const clock = () => {
     const unix = Math.floor(time.nowMs / 1_000);
@@ -89,6 +89,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       ...(!isServerTime && { serverTime: own }),
       events,
       url: 'redis://played',
+      answerMs,
       instances: 2,
       newClient,
     });

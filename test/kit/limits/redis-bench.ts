@@ -6,7 +6,6 @@ import type { LimitStorage } from '../../../src/catalog/window-counts.ts';
 import type { DatabaseAddress } from '../../../src/config.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import { slotOf } from '../../../src/limits/redis/slots.ts';
-import type { Time } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { manualClock, untilEqual, untilTrue } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
@@ -23,23 +22,21 @@ interface BenchOptions {
   readonly instances?: number;
   readonly answerMs?: number;
   readonly keyPrefix?: string;
-  /** Default: one that stands still. */
-  readonly time?: Time;
   /** True if windows run by the clock of the server. */
   readonly isServerTime?: boolean;
   /** Default: SQLite. */
   readonly database?: DatabaseAddress;
 }
 
-/** Instances on one database and one Redis, each its own limiter. */
+/** The limiters of instances on one database and one Redis, by a clock that stands still. */
 export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...options }: BenchOptions) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
   const clock = manualClock();
-  const { time = clock, isServerTime = false, keyPrefix, database } = options;
+  const { isServerTime = false, keyPrefix, database } = options;
   const file = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000_000 };
-  const storage = stack.use(await openStorage(database ?? file, { time, ...bounds }));
+  const storage = stack.use(await openStorage(database ?? file, { time: clock, ...bounds }));
   const [lost, lostMasters] = [[] as unknown[], new Set<string>()];
   let failures = 0;
   const events: RecordedEvents = {
@@ -67,8 +64,8 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
     const observed = { counts: (keyId: string) => limits.counts(keyId), raiseCounts } as LimitStorage;
     const limiter = new RedisLimiter({
       storage: { limits: observed },
-      time,
-      ...(!isServerTime && { serverTime: time }),
+      time: clock,
+      ...(!isServerTime && { serverTime: clock }),
       ...(keyPrefix !== undefined && { keyPrefix }),
       ...{ events, url: url(index), instances, answerMs },
     });
