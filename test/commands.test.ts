@@ -182,9 +182,11 @@ test('what each command prints, for people and for programs', async () => {
 
 test('a key is created with what its flags say, and free with all scopes without them', async () => {
   using place = workplace();
-  const create = async (flags: string) => {
-    const { stdout } = await place.command(`keys create --json --name shop ${flags}`);
-    const { plan, limits, scopes, owner, environment, createdAt, expiresAt } = JSON.parse(stdout);
+  let id = '';
+  const made = async (line: string) => {
+    const key = JSON.parse((await place.command(`keys ${line} --json`)).stdout);
+    id = key.id;
+    const { plan, limits, scopes, owner, environment, createdAt, expiresAt } = key;
     const lifetime = expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / 1_000;
     return { plan, limits, scopes, owner, environment, lifetime };
   };
@@ -196,10 +198,12 @@ test('a key is created with what its flags say, and free with all scopes without
     environment: 'production',
     lifetime: null,
   };
-  assert.deepEqual(await create(''), free);
+  assert.deepEqual(await made('create --name shop'), free);
   const flags = "--scopes 'pets:read, store:read' --environment staging --owner cus_1 --expires 2h";
   const given = { scopes: ['pets:read', 'store:read'], environment: 'staging', owner: 'cus_1', lifetime: 7_200 };
-  assert.deepEqual(await create(flags), { ...free, ...given });
+  assert.deepEqual(await made(`create --name shop ${flags}`), { ...free, ...given });
+  const taken = await made(`update ${id} --owner '' --expires never`);
+  assert.deepEqual(taken, { ...free, ...given, owner: null, lifetime: null }, 'and each can be taken away');
 });
 
 test('tokens are listed with their state, and a login has the role of an administrator unless told otherwise', async () => {
@@ -300,6 +304,7 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual(await found(''), [busy]);
   assert.deepEqual(await found('--since 1h'), []);
   assert.deepEqual(await found('--since 3d'), [busy, old], 'most served first');
+  assert.deepEqual(await found('--since 3d --limit 1'), [busy]);
   assert.deepEqual(await found(`--since 3d ${old}`), [old]);
   assert.equal((await usage('--since 2h')).stderr, 'No requests with a key in the last 2h\n');
   const none = await usage("--since 2025-11-01 --until '2025-11-01 00:01'");

@@ -97,6 +97,7 @@ test('looking at the link spends nothing; its button opens one session, once, wi
   );
   const replayed = await login(service, token);
   assert.deepEqual([replayed.status, replayed.headers.get('set-cookie')], [403, null]);
+  assert.equal((await login(service, 'x'.repeat(4_096))).status, 413, 'anyone may send one');
 
   const { token: old } = await loginLink(service);
   service.clock.advance(LOGIN_SECONDS);
@@ -194,6 +195,7 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   assert.equal(sessions.length, 2);
   const listed = await other.page('/sessions');
   assert.match(listed, /<span class="badge">this one<\/span>/);
+  assert.equal(listed.match(/\/end"/g)?.length, 1, 'its own ends by signing out');
   const theirs = /action="\/console\/sessions\/(session_[\w-]+)\/end"/.exec(listed)?.[1];
   assert.equal(
     (await other.post(`/sessions/${theirs}/end`)).headers.get('location'),
@@ -318,6 +320,12 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
   const failed = await operator.get('/keys');
   assert.equal(failed.status, 503);
   assert.match(await failed.text(), /<nav aria-label="Console">.*The database does not respond/s);
+  Object.assign(keys, { page: () => Promise.reject(new Error('a secret of the engine')) });
+  const defect = await operator.get('/keys');
+  assert.deepEqual(
+    [defect.status, /<p[^>]*role="alert">(.*?)<\/p>/.exec(await defect.text())?.[1]],
+    [500, 'The console failed; see the log.'],
+  );
 });
 
 function login(service: TestService, token: string, headers: Record<string, string> = {}): Promise<Response> {

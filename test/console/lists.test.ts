@@ -236,6 +236,7 @@ test('a filter that selects by nothing there can be says so', async () => {
     [...(await operator.page(path)).matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
   assert.deepEqual(await selected('/keys'), ['', '', '', '', '', 'newest']);
   assert.deepEqual(await selected('/audit'), ['', '']);
+  assert.deepEqual(await selected('/audit?since=3d'), ['', '3d'], 'none of the usual ones');
   for (const path of ['/pets?category=x', '/pets?category=0', '/orders?pet=x']) {
     const value = path.split('=')[1];
     assert.match(

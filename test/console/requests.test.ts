@@ -190,6 +190,8 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
   const several = await operator.page('/requests/why?q=shop');
   assert.match(several, /Which key\?[\s\S]*shop one[\s\S]*shop two|Which key\?[\s\S]*shop two[\s\S]*shop one/);
   assert.match(several, new RegExp(`href="/console/requests/why\\?q=${key.id}"`));
+  for (let more = 0; more < 10; more += 1) await service.issue({ name: `stall ${more}` });
+  assert.match(await operator.page('/requests/why?q=stall'), /These are the newest 10;/);
   const { key: meant } = await service.issue({ name: 'x', owner: 'shop' });
   const only = await operator.page('/requests/why?q=shop');
   assert.ok(only.includes(`href="/console/keys/${meant.id}/edit"`) && !only.includes('Which key?'), 'its whole owner');

@@ -174,12 +174,14 @@ test('charts, tables and exports have the time of the address, and a bar leads t
     /from is &quot;x&quot;[^<]*; this filter is not applied/,
   );
 
-  const { secret } = await service.issue({ name: 'now' });
+  const { key, secret } = await service.issue({ name: 'now' });
   await service.call(secret, '/pets');
   const minutes = async (from: string, to: string) =>
     (await operator.page(`/requests?from=2026-01-01+${from}&to=2026-01-01+${to}`)).match(/data-request=/g)?.length ?? 0;
   assert.deepEqual([await minutes('12:00', '12:01'), await minutes('11:59', '12:00')], [1, 0]);
   await operator.get('/owner/export?owner=cus_1');
+  const ofKey = await operator.page(`/keys/${key.id}?range=1h`);
+  assert.ok(ofKey.includes(`href="/console/requests?key=${key.id}&amp;from=2026-01-01+12%3A00&amp;`));
   const last = await operator.page('?range=1h');
   assert.match(last, /href="\/console\/requests\?from=2026-01-01\+12%3A00&amp;to=2026-01-01\+12%3A01"/);
 });

@@ -204,6 +204,11 @@ test(
     const many = async (limit: string) =>
       JSON.parse((await command(`requests --owner cus_2 --json ${limit}`)).stdout).length;
     assert.deepEqual([await many(''), await many('--limit 101'), await many('--limit 1')], [102, 101, 1]);
+    const several = await command('why petcat_live');
+    assert.deepEqual(
+      [several.code, several.stderr],
+      [1, 'pet-catalog: "petcat_live" may mean several keys; send the id of one\n'],
+    );
     const wrong = await command('requests --since tomorrow');
     assert.deepEqual([wrong.code, wrong.stderr.slice(0, 34)], [2, 'pet-catalog: --since is "tomorrow"']);
   },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
 import { test } from 'node:test';
 import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
 import { loginLink, send, signIn } from '../kit/console/visitor.ts';
@@ -72,4 +73,9 @@ test('an employee is out in one action: every session and every token of that na
   assert.equal((await command('sessions end')).code, 2);
   await command('keys create --name shop --as erin');
   assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
+  const { username } = userInfo();
+  const told = (await command('audit --limit 1')).stdout;
+  assert.ok(told.includes(` erin (${username}) `), told);
+  const says = `<bdi>erin</bdi></a> <span class="soft">command line, as the system’s user <bdi>${username}</bdi> says</span>`;
+  assert.ok((await other.page('/audit')).includes(says));
 });
