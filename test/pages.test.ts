@@ -251,8 +251,20 @@ test('a page of the documentation that does not exist is a page, and other addre
 
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {
   const text = await page(service, '/docs/reference');
-  for (const { id, permission: scope, body, success, errors = [], queryParameters = [] } of OPERATIONS) {
+  for (const {
+    id,
+    permission: scope,
+    stability,
+    deprecation,
+    body,
+    success,
+    errors = [],
+    queryParameters = [],
+  } of OPERATIONS) {
     const section = new RegExp(`<section id="${id}" class="operation"[^]*?</section>`).exec(text)?.[0] ?? '';
+    const ends = deprecation && `deprecated, ends ${new Date(deprecation.sunset * 1_000).toISOString().slice(0, 10)}`;
+    const badges = [...section.matchAll(/<a class="badge[^>]*>([^<]*)</g)].map(([, badge]) => badge);
+    assert.deepEqual(badges, [stability, ends].filter(Boolean), id);
     if (scope !== 'any') assert.ok(section.includes(`<code>${scope}</code>`), `${id} lacks its scope`);
     for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);
     for (const name of membersOf(body?.schema)) assert.ok(section.includes(`id="${id}.body.${name}"`));

@@ -219,16 +219,6 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
   await page.waitForURL('**/docs/limits#bans');
 });
 
-test('the reference marks what is beta or deprecated, and when it ends', needsBrowser, async () => {
-  const { page } = await watchedPage(browser());
-  await page.goto(`${origin(service)}/docs/reference`);
-  const badges = (id: string) => page.locator(`#${id} .badge`).allTextContents();
-  assert.deepEqual(await badges('updateInventory'), ['beta']);
-  assert.deepEqual(await badges('placeOrder'), ['beta']);
-  assert.deepEqual(await badges('getPet'), ['deprecated, ends 2030-12-05']);
-  assert.deepEqual(await badges('listCategories'), []);
-});
-
 test('on a phone the open menu is accessible, in the light and in the dark', needsBrowser, async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page } = await watchedPage(browser(), { colorScheme, viewport: PHONE });

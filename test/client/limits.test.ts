@@ -189,18 +189,6 @@ test('with pacing the calls go out evenly and meet no refusal', async () => {
   assert.ok(time.elapsedMs() <= 152_000, `${time.elapsedMs()} ms`);
 });
 
-test('with pacing a client slows down when others use the same key', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const time = virtualTime(service.clock);
-  const { catalog, traffic } = counting(service, time, secret, { pace: true });
-  await time.run(catalog.categories.list());
-  for (let call = 0; call < 40; call += 1) await service.call(secret, '/categories');
-  await time.run(repeat(20, () => catalog.categories.list()));
-  assert.equal(traffic.refused, 0);
-  assert.ok(time.elapsedMs() >= 55_000, `${time.elapsedMs()} ms`);
-});
-
 /** What a call fails with. */
 async function caught(time: VirtualTime, call: Promise<unknown>): Promise<ApiError> {
   const error = await time.run(

@@ -8,7 +8,8 @@ interface Sent {
   readonly path: string;
   readonly headers: Headers;
   readonly body: RequestInit['body'];
-  answer(response: Response | Error): Promise<void>;
+  /** Answers with a response, or fails with anything else. */
+  answer(response: unknown): Promise<void>;
 }
 
 /** A client whose every request waits until the test answers it, on a clock that moves only when the test moves it. */
@@ -46,8 +47,8 @@ export function bench(options: Partial<PetCatalogOptions> = {}) {
         headers: new Headers(init?.headers),
         body: init?.body,
         async answer(response) {
-          if (response instanceof Error) reject(response);
-          else resolve(response);
+          if (response instanceof Response) resolve(response);
+          else reject(response);
           await settled();
         },
       });
