@@ -36,6 +36,10 @@ const withTextId = (category: Category) => ({ ...category, id: `${category.id}` 
 const withNull = (category: Category) => ({ description: null, ...category });
 const escaped = (value: unknown) => `${value}`.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
+/** Takes some descriptions for another one. */
+const asText = (isTaken: (sent: unknown) => boolean) =>
+  take(({ description, ...rest }) => ({ ...rest, description: isTaken(description) ? 'a text' : description }));
+
 /** Creates although the answer is a refusal. */
 const createAfter = (refusal: number) =>
   say({ status: refusal, method: 'POST', path: PATH }, (_, { state, text: sent }) => {
@@ -208,10 +212,11 @@ export const OF_CATEGORIES: Told = {
   'create.400-invalid-values': {
     'a number as name becomes a string': name((sent) => (typeof sent === 'number' ? 'Conformance-1' : sent)),
     'null as name becomes a string': name((sent) => (sent === null ? 'Conformance-null' : sent)),
-    'a list as description becomes a string': take(({ description, ...rest }) => ({
-      ...rest,
-      description: Array.isArray(description) ? 'a text' : description,
-    })),
+    'a boolean as name becomes a string': name((sent) => (sent === true ? 'Conformance-true' : sent)),
+    'a list as name becomes a string': name((sent) => (Array.isArray(sent) ? 'Conformance-list' : sent)),
+    'a number as description becomes a string': asText((sent) => typeof sent === 'number'),
+    'a boolean as description becomes a string': asText((sent) => sent === true),
+    'a list as description becomes a string': asText(Array.isArray),
     'an array of categories creates its first': accept(/^\[/),
     'a body of null creates': accept(/^null$/),
     'a body that is a text creates': accept(/^"/),

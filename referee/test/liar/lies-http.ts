@@ -35,6 +35,11 @@ const knows = (isKnown: (sent: string) => boolean): Lying => ({
 /** Keys, errors, framing, validators, pages, repeats and the end of an operation that are not as they should be. */
 export const OF_HTTP: Told = {
   'auth.401-missing': {
+    'a body that is no JSON is 400 without a key': fail(
+      { status: 401, when: ({ headers, text }) => !headers.authorization && text === '{"name":' },
+      400,
+      'invalid_json',
+    ),
     'a bearer token of nothing is 403': status({ status: 401, when: (asked) => keyOf(asked).trim() === 'Bearer' }, 403),
     'a list needs no key': {
       asked({ headers, method }) {
@@ -82,6 +87,8 @@ export const OF_HTTP: Told = {
     'the scheme must be written Bearer': ask('authorization', (sent) => (sent.startsWith('bEARER') ? 'x' : sent)),
   },
   'auth.bearer-only': {
+    'a word after the key is passed over': knows((sent) => sent === `Bearer ${MAIN_KEY} x`),
+    'a key with the scheme Basic is valid': knows((sent) => sent === `Basic ${MAIN_KEY}`),
     'a key without a scheme is valid': knows((sent) => sent === MAIN_KEY),
     'a key that is given twice is valid': knows((sent) => sent.includes(', ')),
   },
@@ -105,13 +112,18 @@ export const OF_HTTP: Told = {
       '<html>Sign in</html>',
     ),
     'the code of a 413 is a number': members(TOO_LARGE, { code: 413 }),
-    'a 413 has no message': members(TOO_LARGE, { message: undefined }),
+    'the message of a 413 is a list': members(TOO_LARGE, { message: ['No'] }),
+    'an invalid body is answered in plain words': bytes(
+      { status: 400, when: ({ text }) => text === '{"name":null}' },
+      'No',
+    ),
     'a 413 has no status': members(TOO_LARGE, { status: undefined }),
   },
   'errors.status-integer': {
     'the status of an error is a string': body(ERROR, (error) => ({ ...error, status: `${error.status}` })),
   },
   'errors.status-equals-http': {
+    'the status in the body of a 401 is 0': members({ status: 401 }, { status: 0 }),
     'the status in the body of a 405 is 400': members({ code: 'method_not_allowed' }, { status: 400 }),
   },
   'errors.three-members': {

@@ -193,6 +193,7 @@ export const OF_LIMITS: Told = {
   },
   'limits.429-over-limit': {
     'a refusal by the limits is 403': status(REFUSED, 403),
+    'a refusal by the limits is 503': fail({ ...REFUSED, when: isLimited }, 503, 'unavailable'),
     'the limits are told, and nothing is refused': decide((decision) =>
       decision.code ? asAdmitted(decision) : decision,
     ),
@@ -251,6 +252,8 @@ export const OF_LIMITS: Told = {
   },
   'limits.retry-after-is-a-wait': {
     'Retry-After is a Unix time in milliseconds': wait((seconds, { now }) => Math.floor((now + seconds) * 1000)),
+    'Retry-After has a fraction': wait((seconds) => `${seconds}.5`),
+    'Retry-After is below zero': wait((seconds) => -seconds),
     'Retry-After has a unit': wait((seconds) => `${seconds}s`),
   },
   'limits.retry-after-within-reset': {
