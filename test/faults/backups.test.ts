@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
@@ -254,6 +255,8 @@ test('a service that stops ends the backup that it makes, begins no other, and r
     await schedule.look();
     clock.advance(DAY);
     void schedule.look();
+    // By then its process is started.
+    await nextTurn();
   }
   {
     await using _schedule = start();

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { claimForService } from '../../src/storage/open.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from '../kit/postgres-server.ts';
 import { serveProcess } from '../kit/process.ts';
@@ -19,16 +20,14 @@ test('of two services that each count alone, the first one stops if the second c
   await using postgres = await startPostgres();
   const place = { host: '127.0.0.1', port: postgres.port };
   await using proxy = await openProxy(place);
-  const serve = (port: number) => {
-    const env = { DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${port}/`), OPERATOR_PORT: '0' };
-    return serveProcess([], { cwd: folder.path, env });
-  };
-  await using first = await serve(proxy.port);
+  const at = (port: number) => ({ DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${port}/`) });
+  const env = { ...at(proxy.port), OPERATOR_PORT: '0' };
+  await using first = await serveProcess([], { cwd: folder.path, env });
   await postgres.stop();
   // So that the second one comes first, whatever the machine does.
   place.port = 1;
   await postgres.start();
-  await using second = await serve(postgres.port);
+  await using second = await serveHere(at(postgres.port));
   place.port = postgres.port;
   const code = await first.ended;
   assert.equal(code, 1);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { runProcess, serveProcess } from '../kit/process.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
+import { run, runProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { failingSync, noFailingSync } from './failing-sync.ts';
 
@@ -35,7 +36,7 @@ test('a failed sync makes the outcome unknown and ends the service with 1; the n
   agent.destroy();
 
   sync.work();
-  await using restarted = await serveProcess([], { cwd: folder.path });
+  await using restarted = await serveHere({ DATABASE_URL: `sqlite:${join(folder.path, 'data/pet-catalog.db')}` });
   const again = new Agent({ keepAlive: true });
   assert.equal((await send(again, `${restarted.url}/categories`, secret, { name: 'after' })).status, 201);
   const { body } = await send(again, `${restarted.url}/categories`, secret);
@@ -76,5 +77,5 @@ test('an import whose log cannot be synced ahead of its commit is not acknowledg
     stderr,
   );
   assert.ok(!existsSync(sync.flag));
-  assert.deepEqual((await runProcess(['categories', 'list', '--json'], { cwd: folder.path })).stdout, '[]\n');
+  assert.deepEqual((await run(['categories', 'list', '--json'], { cwd: folder.path })).stdout, '[]\n');
 });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { manualClock } from '../kit/clock.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { noPostgres } from '../kit/postgres.ts';
-import { run, runProcess } from '../kit/process.ts';
+import { run } from '../kit/process.ts';
 import { ENGINES, type Release, readRecorded, restored, VERSIONS } from '../kit/releases/database.ts';
 import {
   assertCreates,
@@ -118,9 +119,7 @@ test('a database that a release used in rehearsal is refused, and its copy is no
   }
   const { leftAt, keys } = readRecorded<Recorded>(release);
   const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
-  const refused = await runProcess(['serve'], beside);
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /The database was used in rehearsal.*`pet-catalog transfer`/);
+  await assert.rejects(serveHere(beside.env), /The database was used in rehearsal.*`pet-catalog transfer`/);
   assert.match((await run(['doctor'], beside)).stdout, /^PROBLEM rehearsal: /m);
   const copied = await run(['transfer', '--from', database.url, '--to', 'sqlite:copy.db'], beside);
   assert.equal(copied.code, 0, copied.stderr);

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 import { untilTrue } from '../clock.ts';
 import { run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { createWithoutPause, send } from './creating.ts';
+import { serveHere } from './serve-here.ts';
 
 const CONNECTIONS = 16;
 const ENTERPRISE = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
@@ -24,20 +26,20 @@ export interface KillFigures {
  */
 export async function killDuringCreates(kills: number, randomMs: () => number): Promise<KillFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
+  const options = optionsIn(folder.path);
   const secret = await issueKey(folder.path);
   const acknowledged = new Map<number, Category>();
   let [lost, reusedIds, unexplained] = [0, 0, 0];
 
   for (let kill = 0; kill <= kills; kill += 1) {
-    await using service = await serveProcess([], options);
+    await using service = kill === kills ? await serveHere(options.env) : await serveProcess([], options);
     const agent = new Agent();
     const { body } = await send(agent, `${service.url}/categories`, secret);
     const present = new Map((JSON.parse(body) as Category[]).map((category) => [category.id, category]));
     for (const [id, category] of acknowledged) {
       if (present.get(id)?.name !== category.name) lost += 1;
     }
-    if (kill === kills) break;
+    if (!('end' in service)) break;
     const creating = createWithoutPause(service.url, secret, CONNECTIONS);
     await untilTrue(() => creating.acknowledged.length > 0, 'a create before the kill');
     await wait(randomMs());
@@ -50,6 +52,11 @@ export async function killDuringCreates(kills: number, randomMs: () => number): 
     unexplained += creating.unexpected.length;
   }
   return { kills, acknowledged: acknowledged.size, lost, reusedIds, unexplained };
+}
+
+function optionsIn(folder: string) {
+  const bounds = { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' };
+  return { cwd: folder, env: { DATABASE_URL: `sqlite:${join(folder, 'data/pet-catalog.db')}`, ...bounds } };
 }
 
 export interface RestartFigures {
@@ -66,7 +73,7 @@ export interface RestartFigures {
  */
 export async function restartUnderLoad(restarts: number): Promise<RestartFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
+  const options = optionsIn(folder.path);
   const secret = await issueKey(folder.path);
   let [answered, dropped, unexplained] = [0, 0, 0];
   const acknowledged: Category[] = [];
@@ -81,7 +88,7 @@ export async function restartUnderLoad(restarts: number): Promise<RestartFigures
     dropped += figures.dropped;
     unexplained += figures.unexplained;
   }
-  await using service = await serveProcess([], options);
+  await using service = await serveHere(options.env);
   const { body } = await send(new Agent(), `${service.url}/categories`, secret);
   const present = new Set((JSON.parse(body) as Category[]).map(({ id }) => id));
   return { restarts, answered, dropped, unexplained, lost: acknowledged.filter(({ id }) => !present.has(id)).length };
