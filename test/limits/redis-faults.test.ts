@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { ApiKey } from '../../src/catalog/api-key.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { ANSWER_MS } from '../../src/limits/redis/link.ts';
-import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { freePort } from '../kit/deploy/port.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { redisBench } from '../kit/limits/redis-bench.ts';
-import { serveProcess } from '../kit/process.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const INSTANCES = 2;
 const LIMITS: Limits = { minute: 2_000, day: 1_000_000 };
@@ -100,57 +96,6 @@ test('after FLUSHALL counts are restored from storage', { skip }, async (t) => {
   await load.end(t, () => (bench.lost.length === 0 ? flushes * CALLERS : INSTANCES * SHARE));
 });
 
-test('without Redis an instance starts and admits its share', { skip }, async () => {
-  await using bench = await faultBench();
-  const odd = { minute: 7, day: 1_000 };
-  const [key, patient, ofDay] = [
-    await bench.issue(odd),
-    await bench.issue(odd),
-    await bench.issue({ minute: 1_000, day: 5 }),
-  ];
-  await bench.server.kill();
-  await using limiter = await bench.start();
-  assert.equal(limiter.state, 'degraded');
-  const admitted = async (each: ApiKey) => {
-    const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.charge(each)));
-    return decisions.filter(({ refusal }) => !refusal).length;
-  };
-  assert.deepEqual([await admitted(key), await admitted(patient)], [4, 4], 'half of 7, rounded up');
-  assert.equal(await admitted(ofDay), 3, 'half of the day as well');
-  await bench.server.start();
-  await untilEqual(() => limiter.state, 'ok');
-  assert.equal(await admitted(key), 7, 'what was admitted meanwhile was on top');
-  await bench.server.kill();
-  await untilEqual(() => limiter.state, 'degraded');
-  assert.equal(await admitted(patient), 0, 'a share is given once a window, however many outages there are in it');
-});
-
-test('a key that was refused before the outage stays refused in it', { skip }, async () => {
-  await using bench = await faultBench();
-  const key = await bench.issue({ minute: 5, day: 1_000 });
-  const [one] = bench.limiters;
-  for (let i = 0; i < 6; i += 1) await one?.charge(key);
-  await bench.server.kill();
-  await bench.until('degraded');
-  assert.equal((await one?.charge(key))?.refusal, 'rate_limit_exceeded');
-  assert.equal((await one?.peek(key))?.remaining, 0);
-});
-
-test('each deadline that Redis missed is counted for the operator', { skip }, async () => {
-  await using server = await startRedis();
-  using folder = temporaryFolder();
-  const operatorPort = await freePort();
-  const env = { REDIS_URL: server.url, INSTANCES: '1', OPERATOR_PORT: `${operatorPort}` };
-  await using _service = await serveProcess([], { cwd: folder.path, env });
-  const deadlines = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
-    return Number(/^pet_catalog_redis_deadlines_total (\d+)$/m.exec(text)?.[1]);
-  };
-  server.freeze();
-  // On a busy machine Redis may have missed one before, and is asked again only once it answers.
-  await untilTrue(async () => (await deadlines()) > 0, 'the deadline');
-});
-
 test('a password opens Redis, and no failure shows it', { skip }, async () => {
   await using server = await startRedis('--requirepass', 'open sesame/?');
   const lost: unknown[] = [];
@@ -162,7 +107,7 @@ test('a password opens Redis, and no failure shows it', { skip }, async () => {
     [`rediss://user:s3cret@127.0.0.1:${server.port}`, 'degraded'],
     ['redis://user:s3cret@[', 'degraded'],
   ] as const) {
-    await using bench = await faultBench(url);
+    await using bench = await redisBench({ url: () => url, instances: INSTANCES, answerMs: ANSWER_MS });
     assert.deepEqual(bench.states(), [state, state], url);
     lost.push(...bench.lost);
   }
@@ -174,12 +119,12 @@ test('a password opens Redis, and no failure shows it', { skip }, async () => {
 });
 
 /** Two instances behind a proxy before a Redis of their own. */
-async function faultBench(url?: string) {
+async function faultBench() {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await startRedis());
   const proxy = stack.use(await openProxy({ host: '127.0.0.1', port: server.port }));
-  const own = `redis://127.0.0.1:${proxy.port}`;
-  const bench = stack.use(await redisBench({ url: () => url ?? own, instances: INSTANCES, answerMs: ANSWER_MS }));
+  const url = () => `redis://127.0.0.1:${proxy.port}`;
+  const bench = stack.use(await redisBench({ url, instances: INSTANCES, answerMs: ANSWER_MS }));
   const running = stack.move();
   return {
     ...{ ...bench, server, proxy },

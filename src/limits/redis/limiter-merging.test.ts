@@ -69,6 +69,25 @@ test('a clock of Redis that is set back locks out no client that is refused from
   assert.deepEqual([refusal, reset - now], ['rate_limit_exceeded', 60]);
 });
 
+test('without Redis an instance starts and admits its share, once a window, however many outages are in it', async () => {
+  const at = bench();
+  at.played.isLost = true;
+  const { limiter, key } = await at.start();
+  assert.equal(limiter.state, 'degraded');
+  const admitted = async (id: string, limits = { minute: 7, day: 1_000 }) => {
+    const refusals = await charge({ limiter, key: { ...key, id, limits } }, 20);
+    return refusals.filter((refusal) => refusal === undefined).length;
+  };
+  assert.deepEqual([await admitted('one'), await admitted('patient')], [4, 4], 'half of 7, rounded up');
+  assert.equal(await admitted('of the day', { minute: 1_000, day: 5 }), 3, 'half of the day as well');
+  await at.lose(false);
+  assert.equal(await admitted('one'), 7, 'what was admitted meanwhile was on top');
+  await at.lose(true);
+  assert.equal(await admitted('patient'), 0);
+  assert.equal(await admitted('one'), 0, 'refused before the outage');
+  assert.equal((await limiter.peek({ ...key, id: 'one' })).refusal, 'rate_limit_exceeded');
+});
+
 test('a storage that does not answer is waited for once, for two seconds', async () => {
   const at = await bench(2).start();
   const { key, limiter, time, played } = at;
