@@ -74,37 +74,6 @@ describe('a call of the client', () => {
     assert.deepEqual(unhandled, []);
   });
 
-  test('yields every item of a list, and requests no page before it is needed', async () => {
-    const { catalog, requests } = recording();
-    const { id: categoryId } = await catalog.categories.create({ name: 'Bird' });
-    const birds = Array.from({ length: 101 }, async (_, index) => {
-      const { id: petId } = await catalog.pets.create({ name: `bird ${index}`, categoryId, status: 'available' });
-      await catalog.orders.place({ petId, quantity: 1 });
-      return petId;
-    });
-    const ids = (await Promise.all(birds)).sort((one, other) => one - other);
-    await catalog.pets.create({ name: 'not sold', categoryId });
-    const found: number[] = [];
-    for await (const pet of catalog.pets.all({ status: 'sold' })) if (pet.categoryId === categoryId) found.push(pet.id);
-    assert.deepEqual(found, ids);
-    const orders = await Array.fromAsync(catalog.orders.all());
-    assert.deepEqual(orders, (await Array.fromAsync(catalog.orders.pages({ limit: 7 }))).flat());
-    const stock = await Array.fromAsync(catalog.inventory.all());
-    assert.deepEqual(stock, (await Array.fromAsync(catalog.inventory.pages({ limit: 7 }))).flat());
-    assert.ok(orders.length > 100 && stock.length > 100);
-    assert.deepEqual(await Array.fromAsync(catalog.categories.all()), [...(await catalog.categories.list())]);
-
-    requests.length = 0;
-    for await (const { id } of catalog.orders.all({}, { headers: { 'X-Request-Id': 'first-only' } })) {
-      assert.equal(id, orders[0]?.id);
-      break;
-    }
-    assert.deepEqual(
-      requests.map(({ headers }) => headers.get('x-request-id')),
-      ['first-only'],
-    );
-  });
-
   test('that finds no service says so with the cause, and every error has the name of its class', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
     const failed = (call: Promise<unknown>) =>

@@ -38,20 +38,27 @@ test('where there is no environment, as in browsers, the key is missing', () => 
   }
 });
 
-test('what begins at a cursor goes on with those of the pages that it gets', async () => {
-  const paths: string[] = [];
+test('pages begin at the cursor that is given, go on with those that they get, and none is requested before its turn', async () => {
+  const queries: (string | undefined)[] = [];
   const send: typeof fetch = async (input) => {
-    const { pathname, search } = new URL(`${input}`);
-    paths.push(pathname + search);
+    queries.push(`${input}`.split('?')[1]);
     // A call that never ended would be seen by its third page.
-    assert.ok(paths.length <= 2, 'one page too many');
-    return Response.json([], { headers: paths.length === 1 ? { link: '</x?cursor=after_2>; rel="next"' } : {} });
+    assert.ok(queries.length <= 2, 'one page too many');
+    const headers = queries.length === 1 ? { link: '</x?cursor=after_2>; rel="next"' } : {};
+    return Response.json([{ id: queries.length }], { headers });
   };
   const { catalog } = bench({ fetch: send, maxRetries: 0 });
   for (const name of ['categories', 'pets', 'orders', 'inventory'] as const) {
-    await Array.fromAsync<unknown>(catalog[name].pages({ limit: 5, cursor: 'after_1' }));
-    const pages = paths.splice(0).map((path) => path.split('?')[1]);
-    assert.deepEqual(pages, ['limit=5&cursor=after_1', 'limit=5&cursor=after_2'], name);
+    const pages = await Array.fromAsync<unknown>(catalog[name].pages({ limit: 5, cursor: 'after_1' }));
+    assert.deepEqual(pages, [[{ id: 1 }], [{ id: 2 }]]);
+    assert.deepEqual(queries.splice(0), ['limit=5&cursor=after_1', 'limit=5&cursor=after_2'], name);
+    assert.deepEqual(await Array.fromAsync<unknown>(catalog[name].all()), [{ id: 1 }, { id: 2 }]);
+    assert.equal(queries.splice(0).length, 2);
+    for await (const first of catalog[name].all()) {
+      assert.deepEqual(first, { id: 1 });
+      break;
+    }
+    assert.equal(queries.splice(0).length, 1, 'the second page was not needed');
   }
 });
 
