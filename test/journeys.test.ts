@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { COMMAND } from '../src/version.ts';
-import { untilEqual, untilTrue } from './kit/clock.ts';
+import { untilTrue } from './kit/clock.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -18,7 +18,6 @@ interface KeyJson {
   readonly prefix: string;
   readonly plan: string;
   readonly limits: { readonly minute: number; readonly day: number };
-  readonly revokedAt: string | null;
 }
 
 test('a newcomer starts the service, pastes the line, and finds everything again after a restart', async () => {
@@ -62,34 +61,22 @@ test('an operator looks after keys while the service runs, and no secret is left
     assert.equal(code, 0, stderr);
     return stdout.trim();
   };
-  const keysJson = async <T = KeyJson>(...args: string[]): Promise<T> => JSON.parse(await keys(...args, '--json'));
   const status = async (secret: string) => (await get(`${service.url}/categories`, secret)).status;
 
   const plain = await keys('create', '--name', 'plain');
   assert.match(plain, KEY_PATTERN, 'the key stands alone on stdout');
   assert.equal(await status(plain), 200, 'a new key works as soon as it is printed');
 
-  const made = await keysJson('create', '--name', 'shop', '--scopes', 'categories:read', '--expires', '90d');
+  const made: KeyJson = JSON.parse(await keys('create', '--name', 'shop', '--expires', '90d', '--json'));
   assert.deepEqual([made.plan, made.limits, made.prefix], ['free', { minute: 60, day: 1_000 }, made.key.slice(0, 16)]);
   const { key: _, ...shown } = made;
-  assert.deepEqual(await keysJson('show', made.id), shown);
-  assert.equal((await create(service, made.key, { name: 'Dog' })).status, 403);
-  assert.equal((await keysJson<KeyJson[]>('list')).length, 2);
+  assert.deepEqual(JSON.parse(await keys('show', made.id, '--json')), shown);
 
-  assert.deepEqual((await keysJson('set-plan', made.id, 'pro')).limits, { minute: 300, day: 10_000 });
-  await untilTrue(
-    async () => (await get(`${service.url}/rate_limit`, made.key)).headers.get('x-ratelimit-limit') === '300',
-  );
-
-  const rotated = await keysJson('rotate', made.id, '--grace', '24h');
+  const rotated: KeyJson = JSON.parse(await keys('rotate', made.id, '--grace', '24h', '--json'));
   assert.equal(rotated.prefix, rotated.key.slice(0, 16));
   assert.deepEqual([await status(rotated.key), await status(made.key)], [200, 200]);
-  const again = await keysJson('rotate', made.id, '--grace', '0');
+  assert.notEqual(JSON.parse(await keys('revoke', made.id, '--json')).revokedAt, null);
   await untilTrue(async () => (await status(rotated.key)) === 401 && (await status(made.key)) === 401);
-  assert.equal(await status(again.key), 200);
-
-  assert.notEqual((await keysJson('revoke', made.id)).revokedAt, null);
-  await untilEqual(() => status(again.key), 401);
 
   // A misplaced key must not get into the log.
   await fetch(`${service.url}/categories/${plain}?key=${plain}`, {
@@ -102,7 +89,7 @@ test('an operator looks after keys while the service runs, and no secret is left
   );
   const everything = [...kept, service.output.stdout, service.output.stderr].join('\n');
   assert.ok(service.output.stderr.includes('"event":"request"') && kept.length > 0);
-  for (const secret of [plain, made.key, rotated.key, again.key]) assert.ok(!everything.includes(secret));
+  for (const secret of [plain, made.key, rotated.key]) assert.ok(!everything.includes(secret));
 });
 
 test('every mistake in the settings is reported at once, by name, before anything starts', async () => {

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
-import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { untilTrue } from '../kit/clock.ts';
+import { DEPLOY, text, yaml } from '../kit/deploy/files.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { anchorsOf } from '../kit/deploy/runbook.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const noPromtool = missingPrograms('promtool');
 /** Labels that Prometheus adds to every scrape. */
 const ADDED_LABELS = ['job', 'instance'];
@@ -47,11 +45,11 @@ interface Recording {
   readonly expr: string;
 }
 
-const { groups } = readYaml<{ groups: { rules: (Rule | Recording)[] }[] }>('prometheus/alerts.yaml');
+const { groups } = yaml('prometheus/alerts.yaml') as { groups: { rules: (Rule | Recording)[] }[] };
 const allRules = groups.flatMap((group) => group.rules);
 const rules = allRules.filter((rule) => 'alert' in rule);
 const recordings = allRules.filter((rule) => 'record' in rule);
-const dashboard: Dashboard = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana/dashboard.json'), 'utf8'));
+const dashboard: Dashboard = JSON.parse(text('grafana/dashboard.json'));
 const targets = dashboard.panels.flatMap((panel) => panel.targets);
 
 /** The metrics and labels of a PromQL expression. Throws if it is invalid. */
@@ -102,7 +100,7 @@ type Expected = readonly [expression: string, at: string, isThere: boolean];
 function complaints(series: readonly object[], expected: readonly Expected[]): string {
   using folder = temporaryFolder();
   const ruleFile = join(folder.path, 'alerts.yaml');
-  copyFileSync(join(ROOT, 'deploy/prometheus/alerts.yaml'), ruleFile);
+  copyFileSync(join(DEPLOY, 'prometheus/alerts.yaml'), ruleFile);
   const file = join(folder.path, 'test.json');
   const tests = expected.map(([expression, at, isThere]) => ({
     expr: `clamp_max(count((${withVariables(expression)}) == (${withVariables(expression)})), 1)`,
@@ -252,7 +250,7 @@ suite('alerts and dashboard on a running service', () => {
 });
 
 test('every alert has a severity, and a page of the runbook that is there', () => {
-  const anchors = anchorsOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'));
+  const anchors = anchorsOf(text('../docs/operations.md'));
   for (const { alert, labels, annotations } of rules) {
     assert.match(labels.severity, /^(page|ticket)$/, alert);
     const [page, anchor = ''] = annotations.runbook_url.split('#');
@@ -310,22 +308,14 @@ test('Prometheus asks the operator listener, and knows where the runbook is', ()
     global,
     scrape_configs: [scrape],
     rule_files: files,
-  } = readYaml<{
-    scrape_configs: { job_name: string; static_configs: { targets: string[] }[]; metrics_path?: string }[];
-    rule_files: string[];
-    global: { external_labels: { pet_catalog_runbook: string } };
-  }>('prometheus/prometheus.yaml');
+  } = yaml('prometheus/prometheus.yaml');
   assert.deepEqual(files, ['alerts.yaml']);
-  assert.deepEqual(scrape?.static_configs[0]?.targets, [
+  assert.deepEqual(scrape.static_configs[0].targets, [
     `${SETTINGS.OPERATOR_HOST.default}:${SETTINGS.OPERATOR_PORT.default}`,
   ]);
-  assert.deepEqual([scrape?.job_name, scrape?.metrics_path], ['pet-catalog', undefined]);
+  assert.deepEqual([scrape.job_name, scrape.metrics_path], ['pet-catalog', undefined]);
   assert.match(global.external_labels.pet_catalog_runbook, /^https:/);
 });
-
-function readYaml<T>(file: string): T {
-  return parse(readFileSync(join(ROOT, 'deploy', file), 'utf8'));
-}
 
 /** Reads the text that Prometheus reads. A metric that has no value yet has the labels that the code gives it. */
 function labelsByMetric(text: string): Map<string, Set<string>> {
