@@ -145,6 +145,7 @@ test('the list and the page of a key have the usage of that key alone, with ever
   await service.storage.limits.saveCounts([{ ...today, day: today.day - 1, minuteEnds: now }]);
   assert.deepEqual(await shown(`/keys/${key.id}`), ['0 of 60 48 59.94', '0 of 1,000 800 999'], 'neither is of now');
   await service.storage.limits.saveCounts([today]);
+  assert.match(await operator.page(`/keys?q=${key.id}`), /data-column="Day used" class="number"><div>32 %</);
   for (const path of [`/keys/${key.id}`, `/requests/why?q=${key.id}`])
     assert.deepEqual(await shown(path), ['49 of 60 48 59.94', '321 of 1,000 800 999'], path);
   await service.storage.limits.saveCounts([{ ...today, day: today.day + 1 }]);

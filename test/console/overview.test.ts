@@ -179,7 +179,10 @@ test('of many bans the latest ten are shown, and the number of the others', asyn
     [...section.matchAll(/<bdi>(key \d+)<\/bdi><\/a> is banned for another/g)].map(([, name]) => name),
     Array.from({ length: 10 }, (_, index) => `key ${index}`),
   );
-  assert.match(section, /<span class="badge danger">12<\/span>.*And 2 more, marked in the list of keys\./s);
+  assert.match(
+    section,
+    /<span class="badge danger">12<\/span>.*<p>It was r\. .*And 2 more, marked in the list of keys\./s,
+  );
 });
 
 test('the overview shows what doctor complains of, problems first, and never waits for it', async () => {
