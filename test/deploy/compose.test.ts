@@ -65,7 +65,8 @@ test('the single instance listens on the loopback only, and of several only the 
   assert.deepEqual(ports, ['127.0.0.1:8080:8080', '127.0.0.1:8081:8081']);
   const { operatorHost, backups } = readConfig({ flags: {}, env: environment, file: {} });
   assert.equal(operatorHost, '0.0.0.0', 'the published port reaches the console');
-  assert.ok(volumes.includes(`backups:${backups?.folder}`), 'backups outlive the container');
+  assert.deepEqual(volumes, ['data:/data', `backups:${backups?.folder}`], 'data and backups outlive the container');
+  assert.deepEqual(scaled.services.postgres.volumes, ['postgres:/var/lib/postgresql']);
   for (const command of [`ls pet-catalog ${backups?.folder}\n`, `pet-catalog restore ${backups?.folder}/FILE\n`])
     assert.ok(text('compose.yaml').includes(command), command);
   assert.equal(scaled.networks.inside.internal, true);

@@ -51,6 +51,8 @@ test('the container runs without rights, stops as the service does, and is probe
     ['USER', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD', 'EXPOSE'].map((name) => of(name).map((each) => each.text)),
     [[`${runAsUser}:${runAsGroup}`], ['SIGTERM'], ['["pet-catalog"]'], ['["serve"]'], [SETTINGS.PORT.default]],
   );
+  const [volume] = of('VOLUME');
+  assert.equal(of('ENV')[0]?.text, `HOST=0.0.0.0 DATABASE_URL=sqlite:${volume?.text}/pet-catalog.db`);
   assert.match(of('HEALTHCHECK')[0]?.text ?? '', new RegExp(`OPERATOR_PORT:-${SETTINGS.OPERATOR_PORT.default}}`));
 });
 

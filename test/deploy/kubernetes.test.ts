@@ -10,7 +10,7 @@ import { validate as service } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Se
 import { validate as networkPolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
 import { validate as disruptionBudget } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
 import { readConfig, SETTINGS } from '../../src/config.ts';
-import { DEPLOY, yaml } from '../kit/deploy/files.ts';
+import { DEPLOY, text, yaml } from '../kit/deploy/files.ts';
 
 const FOLDER = `${DEPLOY}/kubernetes`;
 const SCHEMAS: Record<string, (data: unknown) => boolean> = {
@@ -83,6 +83,7 @@ test('the probes ask the operator listener, and only readiness depends on others
 test('a pod that hangs gets no requests after two seconds, and a roll-out takes none away before the next is ready', () => {
   const { periodSeconds, timeoutSeconds, failureThreshold } = container.readinessProbe;
   assert.ok(periodSeconds * failureThreshold + timeoutSeconds <= 2);
+  assert.ok(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold >= 60, 'time to migrate');
   assert.equal(spec.strategy.rollingUpdate.maxUnavailable, 0);
   const { maxUnavailable, unhealthyPodEvictionPolicy } = manifests.get('poddisruptionbudget.yaml').spec;
   assert.deepEqual([maxUnavailable, unhealthyPodEvictionPolicy], [1, 'AlwaysAllow']);
@@ -104,7 +105,14 @@ test('the network policy lets in the proxy and Prometheus, and out to what the s
   assert.deepEqual(to, ['UDP 53', 'TCP 53', ...named, 'TCP 4317', 'TCP 4318']);
 });
 
-test('the settings are ones that the service takes, and fit the manifests', () => {
+test('the settings are ones that the service takes, and fit the manifests, which are of this version', () => {
+  const image = `pet-catalog:${JSON.parse(text('../package.json')).version}`;
+  for (const { containers } of pods) assert.equal(containers[0].image, image);
+  assert.deepEqual([container.args, pods[1].containers[0].args], [['serve'], ['migrate']]);
+  assert.deepEqual(container.envFrom, [
+    { configMapRef: { name: 'pet-catalog' } },
+    { secretRef: { name: 'pet-catalog' } },
+  ]);
   for (const name of [...Object.keys(config), ...Object.keys(secrets)]) assert.ok(name in SETTINGS, name);
   const { redis, shutdownGraceMs } = readConfig({ flags: {}, env: { ...config, ...secrets }, file: {} });
   assert.equal(redis?.instances, spec.replicas);
