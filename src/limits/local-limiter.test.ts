@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
-import { type LimiterBench, limiterContract, storedKeys } from '../../test/kit/limiter-contract.ts';
 import { OPERATOR } from '../../test/kit/operator.ts';
 import { recordedEvents, temporaryFolder } from '../../test/kit/service.ts';
+import { type LimiterBench, limiterContract, storedKeys } from '../../test/limits/limiter-contract.ts';
 import { type ApiKey, newApiKey, secretRecord } from '../catalog/api-key.ts';
 import { enforced } from '../catalog/ban.ts';
 

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
-import { assertLegible, PAGES } from '../kit/docs/looks.ts';
 import { testService } from '../kit/service.ts';
+import { assertLegible, PAGES } from './looks.ts';
 
 const { needsBrowser, browser } = suiteBrowser();
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
-import { PHONE, tryOut, watchedPage } from '../kit/docs/looks.ts';
 import { type TestService, testService } from '../kit/service.ts';
+import { PHONE, tryOut, watchedPage } from './looks.ts';
 
 /** The documentation, in a real browser. */
 

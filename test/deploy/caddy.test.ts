@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { CADDYFILE, caddyMissing as skip, startCaddy } from '../kit/deploy/caddy.ts';
-import { call } from '../kit/deploy/call.ts';
 import { testService } from '../kit/service.ts';
+import { call } from './call.ts';
 
 suite('the Caddyfile', { skip }, () => {
   test('is in the form that Caddy gives it', () => {

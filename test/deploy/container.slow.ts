@@ -4,11 +4,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
-import { buildExecutable } from '../kit/deploy/executable.ts';
 import { DEPLOY, parseContainerfile, text } from '../kit/deploy/files.ts';
-import { openPodman } from '../kit/deploy/podman.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { json, temporaryFolder } from '../kit/service.ts';
+import { buildExecutable } from './executable.ts';
+import { openPodman } from './podman.ts';
 
 const instructions = parseContainerfile(text('Containerfile'));
 const last = (name: string) => instructions.findLast((instruction) => instruction.name === name)?.text ?? '';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../kit/clock.ts';
-import { buildExecutable } from '../kit/deploy/executable.ts';
 import { runProcess, serveProcess } from '../kit/process.ts';
 import { json, temporaryFolder } from '../kit/service.ts';
+import { buildExecutable } from './executable.ts';
 
 /** The executable of a release: in an empty folder, without Node.js on the PATH, where it can be as another user. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:https';
 import { test } from 'node:test';
-import { call } from '../kit/deploy/call.ts';
 import { startNginx } from '../kit/deploy/nginx.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { call } from './call.ts';
 
 const REQUESTS = 400;
 const WORKERS = 4;

@@ -5,10 +5,10 @@ import { after, before, suite, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { manualClock, untilTrue } from '../kit/clock.ts';
-import { type Answer, call, type Sent } from '../kit/deploy/call.ts';
 import { startNginx, type TestNginx } from '../kit/deploy/nginx.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { type TestService, testService } from '../kit/service.ts';
+import { type Answer, call, type Sent } from './call.ts';
 
 const skip = missingPrograms('nginx', 'openssl');
 /** Headers of one answer or one connection. */

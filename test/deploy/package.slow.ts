@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Installation, installNode, installPackages } from '../kit/deploy/installation.ts';
 import { noRegistry } from '../kit/deploy/programs.ts';
 import { type RunOptions, runProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { type Installation, installNode, installPackages } from './installation.ts';
 
 /**
  * Both packages where they will live: packed, installed from the registry in an empty folder, and used there under the

@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { buildExecutable, copyAsVersion } from '../kit/deploy/executable.ts';
 import { endProcess, type Machine, openMachine } from '../kit/deploy/host.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { anchorsOf, follow, sectionsOf } from '../kit/deploy/runbook.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
+import { buildExecutable, copyAsVersion } from './executable.ts';
 
 /**
  * Runs the runbook. `test/kit/deploy/host.ts` says what stands in the place of root and systemd; the service, its

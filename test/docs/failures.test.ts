@@ -7,7 +7,7 @@ import { publicApi } from '../../src/http/docs/openapi.ts';
 import { OPERATIONS } from '../../src/http/operations.ts';
 import { manualClock } from '../kit/clock.ts';
 import { type TestService, testService } from '../kit/service.ts';
-import { textOf } from '../kit/text.ts';
+import { textOf } from './text.ts';
 
 /** The failures that the reference shows beside each operation, compared with what the service responds. */
 

@@ -12,7 +12,7 @@ import { missingPrograms } from '../kit/deploy/programs.ts';
 import { httpServer } from '../kit/http-server.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
-import { textOf } from '../kit/text.ts';
+import { textOf } from './text.ts';
 
 /**
  * The guide, followed from an empty folder to a correct wait after a 429, and the samples of the reference and of the

@@ -17,10 +17,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
-import { smallDisk } from '../kit/faults/small-disk.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { smallDisk } from './small-disk.ts';
 
 /** Backups on a schedule. */
 

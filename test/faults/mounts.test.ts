@@ -4,10 +4,10 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { issueKey } from '../kit/faults/kills.ts';
-import { smallDisk } from '../kit/faults/small-disk.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf } from '../kit/storage/files.ts';
+import { smallDisk } from './small-disk.ts';
 
 /** Runs in a process of its own, because a folder that is gone must not be that of the other tests. */
 const OPEN_IN_DELETED_FOLDER = `

@@ -8,10 +8,10 @@ import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
-import { smallDisk } from '../kit/faults/small-disk.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
+import { smallDisk } from './small-disk.ts';
 
 const PAGE_BYTES = 4_096;
 

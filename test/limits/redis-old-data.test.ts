@@ -5,11 +5,11 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import type { LimitStorage } from '../../src/catalog/window-counts.ts';
 import type { DatabaseAddress } from '../../src/config.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { openSwitchProxy } from '../kit/faults/switch-proxy.ts';
 import { redisBench } from '../kit/limits/redis-bench.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { openSwitchProxy } from './switch-proxy.ts';
 
 /** A Redis that returns with older data: no token is spent twice. */
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { PetCatalog, PetCatalogOptions, RetryEvent } from '../../client/src/pet-catalog.ts';
 import { virtualTime } from '../kit/client/virtual-time.ts';
-import { clientBefore } from '../kit/releases/programs.ts';
 import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
+import { clientBefore } from './programs.ts';
 
 /** The TypeScript client of the release before, as it was published, calls the present service. */
 

@@ -10,10 +10,10 @@ import { noPostgres } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { runProcess } from '../kit/process.ts';
 import { type Database, readRecorded, restored, VERSIONS } from '../kit/releases/database.ts';
-import { assertCreates, assertPrinted, assertRead } from '../kit/releases/meaning.ts';
-import { laterRelease, type Program } from '../kit/releases/programs.ts';
 import { type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { assertCreates, assertPrinted, assertRead } from './meaning.ts';
+import { laterRelease, type Program } from './programs.ts';
 
 /**
  * The upgrade to a later release is killed in the middle of its migrations. The release before finds everything as it

@@ -8,9 +8,9 @@ import { noPostgres } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
 import { ENGINES, readRecorded, restored } from '../kit/releases/database.ts';
-import { releaseBefore } from '../kit/releases/programs.ts';
 import { called, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { releaseBefore } from './programs.ts';
 
 /**
  * The release before takes every row that the present code made or changed in its database. 0.2.0 puts a checksum into

@@ -5,9 +5,9 @@ import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { type RunOptions, runProcess, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { type Load, loadInstances } from '../kit/releases/load.ts';
-import { laterRelease, type Program, presentRelease, releaseBefore } from '../kit/releases/programs.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { type Load, loadInstances } from './load.ts';
+import { laterRelease, type Program, presentRelease, releaseBefore } from './programs.ts';
 
 /**
  * Four instances under load are upgraded one by one, and rolled back: from the release before, as it was published, to

@@ -8,6 +8,8 @@ import { serveHere } from '../kit/faults/serve-here.ts';
 import { noPostgres } from '../kit/postgres.ts';
 import { run } from '../kit/process.ts';
 import { ENGINES, type Release, readRecorded, restored, VERSIONS } from '../kit/releases/database.ts';
+import { called, printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
+import { testService } from '../kit/service.ts';
 import {
   assertCreates,
   assertGraceEnds,
@@ -16,10 +18,8 @@ import {
   assertOperators,
   assertPrinted,
   assertRead,
-} from '../kit/releases/meaning.ts';
-import { presentRelease } from '../kit/releases/programs.ts';
-import { called, printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
-import { testService } from '../kit/service.ts';
+} from './meaning.ts';
+import { presentRelease } from './programs.ts';
 
 /** The database of each release, upgraded to the present code: everything in it still means what it meant. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/limits/played-redis.ts';
+import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/limits/played-redis.ts';
 
 /** What RedisLimiter believes when Redis, storage and its own memory differ, and what it asks of them. */
 

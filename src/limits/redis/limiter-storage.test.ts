@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bench, charge, countsOf, LIMITS } from '../../../test/kit/limits/played-redis.ts';
+import { bench, charge, countsOf, LIMITS } from '../../../test/limits/played-redis.ts';
 import { capped, merged } from '../../catalog/window-counts.ts';
 
 /** What RedisLimiter keeps, and what it reads and writes when, on a storage and a Redis that the test plays. */

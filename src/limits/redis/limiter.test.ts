@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limiterContract, storedKeys } from '../../../test/kit/limiter-contract.ts';
 import { redisBench } from '../../../test/kit/limits/redis-bench.ts';
 import { keyPrefix, redis, sharedRedis } from '../../../test/kit/redis-server.ts';
+import { limiterContract, storedKeys } from '../../../test/limits/limiter-contract.ts';
 import { PLANS } from '../../catalog/plan.ts';
 import { Bans } from '../bans.ts';
 import type { RedisLimiter } from './limiter.ts';

@@ -6,7 +6,7 @@ import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
 import { checksOn, insert, issue, issueMany } from '../../../test/kit/storage/bench.ts';
-import { storageContract } from '../../../test/kit/storage-contract.ts';
+import { storageContract } from '../../../test/storage/contract.ts';
 import { nextBan } from '../../catalog/ban.ts';
 import type { Transaction } from '../engine.ts';
 import { claimForService, claimForTransfer, openEngine, openStorage } from '../open.ts';

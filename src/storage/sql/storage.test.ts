@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
-import { storageContract } from '../../../test/kit/storage-contract.ts';
+import { storageContract } from '../../../test/storage/contract.ts';
 import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
 import { openStorage } from '../open.ts';

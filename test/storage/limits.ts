@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Counts, capped, merged } from '../../../src/catalog/window-counts.ts';
-import { type Check, issue, issueMany, NOW } from './bench.ts';
+import { type Counts, capped, merged } from '../../src/catalog/window-counts.ts';
+import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
 
 const TODAY = Math.floor(NOW / 86_400);
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { GUIDE, pathOf } from '../../../src/http/docs/site.ts';
-import { ABOUT_COLOURS, ABOUT_WIDTH, faults } from '../console/browsing.ts';
-import type { TestService } from '../service.ts';
+import { GUIDE, pathOf } from '../../src/http/docs/site.ts';
+import { ABOUT_COLOURS, ABOUT_WIDTH, faults } from '../kit/console/browsing.ts';
+import type { TestService } from '../kit/service.ts';
 
 /** Every page of the documentation, by its name in the address. */
 export const PAGES = ['', ...Object.keys(GUIDE).filter((file) => pathOf(file) !== '/docs'), 'reference'];

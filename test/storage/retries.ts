@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Storage } from '../../../src/catalog/storage.ts';
-import { usageAt } from '../usage.ts';
-import { type Check, issue, NOW } from './bench.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { type Check, issue, NOW } from '../kit/storage/bench.ts';
+import { usageAt } from '../kit/usage.ts';
 
 /** Registers the checks of retries: an insert with an idempotency key, and an attempt that is repeated. */
 export function retriesContract(check: Check): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { OPERATOR } from '../operator.ts';
-import { type Check, NOW } from './bench.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, NOW } from '../kit/storage/bench.ts';
 
 /** Registers the checks of console logins and sessions. */
 export function sessionsContract(check: Check): void {

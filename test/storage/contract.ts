@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { PLANS } from '../../src/catalog/plan.ts';
 import type { Change } from '../../src/catalog/storage.ts';
-import { untilTrue } from './clock.ts';
-import { OPERATOR } from './operator.ts';
-import { bansContract } from './storage/bans.ts';
-import { type Check, insert, issue, NOW } from './storage/bench.ts';
-import { categoriesContract } from './storage/categories.ts';
-import { historyContract } from './storage/history.ts';
-import { keysContract } from './storage/keys.ts';
-import { limitsContract } from './storage/limits.ts';
-import { retriesContract } from './storage/retries.ts';
-import { sessionsContract } from './storage/sessions.ts';
-import { shopContract } from './storage/shop.ts';
-import { tokensContract } from './storage/tokens.ts';
-import { usageContract } from './storage/usage.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, insert, issue, NOW } from '../kit/storage/bench.ts';
+import { bansContract } from './bans.ts';
+import { categoriesContract } from './categories.ts';
+import { historyContract } from './history.ts';
+import { keysContract } from './keys.ts';
+import { limitsContract } from './limits.ts';
+import { retriesContract } from './retries.ts';
+import { sessionsContract } from './sessions.ts';
+import { shopContract } from './shop.ts';
+import { tokensContract } from './tokens.ts';
+import { usageContract } from './usage.ts';
 
 /** The suite that every storage engine must pass. */
 export function storageContract(check: Check): void {

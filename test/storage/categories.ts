@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { NewCategory } from '../../../src/catalog/category.ts';
-import { CatalogError } from '../../../src/catalog/error.ts';
-import type { Change } from '../../../src/catalog/storage.ts';
-import { untilTrue } from '../clock.ts';
-import { OPERATOR } from '../operator.ts';
-import { type Check, insert, NOW } from './bench.ts';
+import type { NewCategory } from '../../src/catalog/category.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
+import type { Change } from '../../src/catalog/storage.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, insert, NOW } from '../kit/storage/bench.ts';
 
 /** Registers the checks of categories: text, bounds, pages, imports, renames and deletions. */
 export function categoriesContract(check: Check): void {

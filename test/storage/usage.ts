@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Storage } from '../../../src/catalog/storage.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
 import {
   DURATION_BOUNDS,
   stepStart,
@@ -8,9 +8,9 @@ import {
   type UsagePoint,
   type UsageQuery,
   type UsageSort,
-} from '../../../src/catalog/usage.ts';
-import { addUsage, LIST, usageAt } from '../usage.ts';
-import { type Check, issue, issueMany, NOW } from './bench.ts';
+} from '../../src/catalog/usage.ts';
+import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
+import { addUsage, LIST, usageAt } from '../kit/usage.ts';
 
 const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { hashSecret } from '../../../src/catalog/api-key.ts';
-import { issueToken, revokeToken } from '../../../src/catalog/operator/access.ts';
-import { OPERATOR } from '../operator.ts';
-import { type Check, NOW } from './bench.ts';
+import { hashSecret } from '../../src/catalog/api-key.ts';
+import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, NOW } from '../kit/storage/bench.ts';
 
 /** Registers the checks of operators' tokens. */
 export function tokensContract(check: Check): void {

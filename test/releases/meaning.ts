@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { untilEqual, untilTrue } from '../clock.ts';
-import { send } from '../console/visitor.ts';
-import type { RunHereOptions } from '../process.ts';
-import type { TestService } from '../service.ts';
-import { untilBanned } from './life.ts';
-import { called, operated, printedBy, type Recorded, routesOf } from './recorded.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
+import { send } from '../kit/console/visitor.ts';
+import type { RunHereOptions } from '../kit/process.ts';
+import { untilBanned } from '../kit/releases/life.ts';
+import { called, operated, printedBy, type Recorded, routesOf } from '../kit/releases/recorded.ts';
+import type { TestService } from '../kit/service.ts';
 
 /** Later answers may say more than earlier ones; what was said stays. */
 export function assertStill(present: unknown, recorded: unknown, about: string): void {

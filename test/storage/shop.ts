@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { CatalogError } from '../../../src/catalog/error.ts';
-import type { Order } from '../../../src/catalog/order.ts';
-import { PET_STATUSES, type Pet, STOCK_MAX } from '../../../src/catalog/pet.ts';
-import type { Storage } from '../../../src/catalog/storage.ts';
-import { type Check, insert } from './bench.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
+import type { Order } from '../../src/catalog/order.ts';
+import { PET_STATUSES, type Pet, STOCK_MAX } from '../../src/catalog/pet.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { type Check, insert } from '../kit/storage/bench.ts';
 
 const BY = { keyId: 'k' };
 

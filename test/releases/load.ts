@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { send } from '../faults/creating.ts';
+import { send } from '../kit/faults/creating.ts';
 
 const WORKERS = 8;
 const PAUSE_MS = 5;

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RunOptions } from '../process.ts';
-import { context } from './host.ts';
+import { context } from '../kit/deploy/host.ts';
+import type { RunOptions } from '../kit/process.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACKED = ['package.json', 'README.md', 'LICENSE', 'openapi.json', 'bin', 'src', 'client', 'runtime'];
 const BUILT_BY = [
   'tsconfig.json',

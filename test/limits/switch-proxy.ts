@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { untilTrue } from '../clock.ts';
+import { untilTrue } from '../kit/clock.ts';
 
 /** Longer than the rest of an answer takes that has begun, and shorter than the interval between keep-alives. */
 const QUIET_MS = 200;

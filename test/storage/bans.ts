@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ApiKey, hashSecret } from '../../../src/catalog/api-key.ts';
-import { type Ban, nextBan } from '../../../src/catalog/ban.ts';
-import type { Storage } from '../../../src/catalog/storage.ts';
-import { untilEqual } from '../clock.ts';
-import { OPERATOR } from '../operator.ts';
-import { type Check, issue, issueMany, NOW } from './bench.ts';
+import { type ApiKey, hashSecret } from '../../src/catalog/api-key.ts';
+import { type Ban, nextBan } from '../../src/catalog/ban.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { untilEqual } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
 
 const LEVELS = [60, 300, 900, 3_600, 3_600];
 

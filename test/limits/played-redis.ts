@@ -1,12 +1,12 @@
-import { type ApiKey, newApiKey } from '../../../src/catalog/api-key.ts';
-import type { Storage } from '../../../src/catalog/storage.ts';
-import type { WindowCounts } from '../../../src/catalog/window-counts.ts';
-import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
-import { ANSWER_MS, type RedisClient } from '../../../src/limits/redis/link.ts';
-import { Dice } from '../../simulator/dice.ts';
-import { SimulatedRedis } from '../../simulator/redis.ts';
-import { VirtualTime } from '../../simulator/virtual-time.ts';
-import { recordedEvents } from '../service.ts';
+import { type ApiKey, newApiKey } from '../../src/catalog/api-key.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import type { WindowCounts } from '../../src/catalog/window-counts.ts';
+import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
+import { ANSWER_MS, type RedisClient } from '../../src/limits/redis/link.ts';
+import { recordedEvents } from '../kit/service.ts';
+import { Dice } from '../simulator/dice.ts';
+import { SimulatedRedis } from '../simulator/redis.ts';
+import { VirtualTime } from '../simulator/virtual-time.ts';
 
 export const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
 export const DAY = NOON / 86_400 - 0.5;

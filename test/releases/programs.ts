@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type * as Client from '../../../client/src/pet-catalog.ts';
-import { VERSIONS } from './database.ts';
+import type * as Client from '../../client/src/pet-catalog.ts';
+import { VERSIONS } from '../kit/releases/database.ts';
 
 /** Programs of other releases than the one that is checked out. Each runs as a process of its own. */
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = 'bin/pet-catalog.js';
 /** Where the list of migrations ends. */
 const LAST_MIGRATION = /\n\};\n\n(?=\/\*\* The names under which)/;

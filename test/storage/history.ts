@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { HistoryLine } from '../../../src/catalog/history.ts';
-import { OPERATOR } from '../operator.ts';
-import { type Check, insert, NOW } from './bench.ts';
+import type { HistoryLine } from '../../src/catalog/history.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, insert, NOW } from '../kit/storage/bench.ts';
 
 const BY = { keyId: 'key_2', requestId: 'req-2' };
 const SHIP_DATE = '2099-12-31T12:00:00Z';

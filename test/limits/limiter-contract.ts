@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { type ApiKey, mintSecret, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import type { Decision, Limiter } from '../../src/limits/limiter.ts';
-import type { ManualClock } from './clock.ts';
-import { anyLimits, anySecond, anySteps, LimiterModel } from './limiter-model.ts';
-import { OPERATOR } from './operator.ts';
+import type { ManualClock } from '../kit/clock.ts';
+import { anyLimits, anySecond, anySteps, LimiterModel } from '../kit/limiter-model.ts';
+import { OPERATOR } from '../kit/operator.ts';
 
 /** A limiter under test with what it stands on. */
 export interface LimiterBench extends AsyncDisposable {

@@ -6,14 +6,14 @@ import {
   newApiKey,
   type SortedKeys,
   secretRecord,
-} from '../../../src/catalog/api-key.ts';
-import { CatalogError } from '../../../src/catalog/error.ts';
-import { PLANS } from '../../../src/catalog/plan.ts';
-import type { Change, Storage } from '../../../src/catalog/storage.ts';
-import { storeBan } from '../bans.ts';
-import { OPERATOR } from '../operator.ts';
-import { usageAt } from '../usage.ts';
-import { type Check, issue, NOW } from './bench.ts';
+} from '../../src/catalog/api-key.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
+import { PLANS } from '../../src/catalog/plan.ts';
+import type { Change, Storage } from '../../src/catalog/storage.ts';
+import { storeBan } from '../kit/bans.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type Check, issue, NOW } from '../kit/storage/bench.ts';
+import { usageAt } from '../kit/usage.ts';
 
 const DAY_SECONDS = 86_400;
 
