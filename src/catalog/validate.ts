@@ -145,7 +145,12 @@ export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER):
 
 /** A whole number with commas between thousands; not by `toLocaleString`, which takes 20 ms of a start. */
 export function inWords(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  let thousands = '';
+  let rest = count;
+  for (; rest >= 1_000; rest = Math.floor(rest / 1_000)) {
+    thousands = `,${String(rest % 1_000).padStart(3, '0')}${thousands}`;
+  }
+  return `${rest}${thousands}`;
 }
 
 /** Advice on what to send instead, by the one rule of a pattern that the text breaks. */
