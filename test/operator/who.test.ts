@@ -71,7 +71,7 @@ test('an employee is out in one action: every session and every token of that na
   );
   assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
   assert.equal((await command('sessions end')).code, 2);
-  await command('keys create --name shop --as erin');
+  assert.equal((await command('keys create --name shop --as erin')).code, 0);
   assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
   const { username } = userInfo();
   const told = (await command('audit --limit 1')).stdout;
