@@ -12,8 +12,7 @@ const scaled = yaml('compose.scaled.yaml');
 const instances = [single, scaled].flatMap(({ services }) => Object.values<Service>(services)).filter(isBuilt);
 const names = Object.keys(scaled.services).filter((name) => isBuilt(scaled.services[name]));
 
-// biome-ignore lint/suspicious/noExplicitAny: what a service has, Compose's own schema says
-type Service = any;
+type Service = ReturnType<typeof yaml>;
 
 function isBuilt({ build }: Service): boolean {
   return build !== undefined;

@@ -20,7 +20,7 @@ const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER.source})*)
 const PARAMETERS = new RegExp(PARAMETER, 'g');
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** In one text, since from Node 26 the parser fails by one code for too many bytes and for too many headers. */
+/** The 431 of a head beyond these bounds. One text: from Node 26 the parser has one code for bytes and headers. */
 export function headTooLarge(): CatalogError {
   const message = `The request line and headers exceed ${HEAD_BYTES_MAX} bytes or ${HEADERS_MAX} headers; send less`;
   return new CatalogError('headers_too_large', message);
