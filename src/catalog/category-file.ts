@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CsvError, type Options as CsvOptions, Parser } from 'csv-parse';
+import { CsvError, type Options as CsvOptions } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Category, NewCategory, newCategory } from './category.ts';
 import { CatalogError, invalid } from './error.ts';
@@ -12,54 +11,32 @@ export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 const MEMBERS = Object.keys(NewCategory.properties);
-const RECORDS_MAX = 1_000_000;
 /** Reading stops after this many mistakes: it is probably the wrong file. */
 const MISTAKES_MAX = 1_000;
-/** The most bytes of one record; one with the longest name and description, all of it escaped, has half of this. */
-const RECORD_BYTES_MAX = 64 * 1024;
-const DEPTH_MAX = 64;
-const COLUMNS_MAX = 1_000;
-/** Read before yielding to the event loop: a millisecond or two. By bytes, so that no clock decides how often. */
-const SLICE_BYTES = 64 * 1024;
-/** Csv-parse takes as long for these, up to 10 ms. */
-const CSV_SLICE_BYTES = 4 * 1024;
-/** Spreadsheets write it at the start of a file in UTF-8. */
-const BYTE_ORDER_MARK = Buffer.from('\u{FEFF}');
-const REST_UNREAD = 'the rest of the file was not read';
+/** The longest row of CSV: six of the longest records; a lost quote would take the rest of the file. */
+const ROW_BYTES_MAX = 64 * 1024;
+const LINE_BREAKS = /\r\n|\r|\n/g;
 
-const BYTE = {
-  tab: 0x09,
-  lineFeed: 0x0a,
-  carriageReturn: 0x0d,
-  space: 0x20,
-  quote: 0x22,
-  comma: 0x2c,
-  openBracket: 0x5b,
-  backslash: 0x5c,
-  closeBracket: 0x5d,
-  openBrace: 0x7b,
-  closeBrace: 0x7d,
-} as const;
-
-/** The mistake in a record, and the line that it starts on, counted from 1. */
-export interface FileMistake {
-  readonly line: number;
+/** A mistake in a record, or in the file as a whole. */
+interface FileMistake {
+  /** Counted from 1; absent for the file as a whole. */
+  readonly record?: number | undefined;
+  /** The line on which the record starts, counted from 1; absent in JSON. */
+  readonly line?: number | undefined;
   readonly message: string;
 }
 
 export interface ReadCategories {
   readonly categories: NewCategory[];
-  /** By line. After a thousand mistakes or a million records, a last one says that the rest was not read. */
+  /** By record. After a thousand mistakes a last one says that the rest was not read. */
   readonly mistakes: FileMistake[];
 }
 
-interface FoundRecord {
-  readonly line: number;
+interface FoundRecord extends Omit<FileMistake, 'message'> {
   readonly value: unknown;
 }
 
-/** Undefined where a slice ended without a record, so that the reader can yield to the event loop. */
-type Found = FoundRecord | FileMistake | undefined;
+type Found = FoundRecord | FileMistake;
 
 /** The format by a file name's extension; undefined if unknown. */
 export function formatOf(fileName: string): FileFormat | undefined {
@@ -70,36 +47,34 @@ export function formatOf(fileName: string): FileFormat | undefined {
 /**
  * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
  * `description`. Ignores ids and other members: an import assigns new ids. Refuses a member or a column that is nearly
- * `description`. Yields to the event loop after every 64 KiB, however hostile the file. Throws `validation_failed` if
- * it is not UTF-8.
+ * `description`. Reads in one go, so it is for a process of its own. Throws `validation_failed` if the file is not
+ * UTF-8.
  */
-export async function readCategories(file: Uint8Array, format: FileFormat): Promise<ReadCategories> {
-  if (!isUtf8(file)) throw invalid('The file is not UTF-8 text; save it as UTF-8');
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+export function readCategories(file: Uint8Array, format: FileFormat): ReadCategories {
   const categories: NewCategory[] = [];
   const mistakes: FileMistake[] = [];
-  const cursor = { at: isMarked ? BYTE_ORDER_MARK.length : 0, line: 1 };
-  let sliceEnd = SLICE_BYTES;
-  for await (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
-    if (cursor.at >= sliceEnd) {
-      await nextTurn();
-      sliceEnd = cursor.at + SLICE_BYTES;
-    }
-    if (!found) continue;
-    if (mistakes.length >= MISTAKES_MAX || categories.length >= RECORDS_MAX) {
-      const message = 'The rest of the file was not read: it has too many records or too many mistakes';
-      mistakes.push({ line: found.line, message });
+  for (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](textOf(file))) {
+    if (mistakes.length >= MISTAKES_MAX) {
+      const { record, line } = found;
+      mistakes.push({ record, line, message: 'The rest of the file was not read: it has too many mistakes' });
       break;
     }
     const category = 'message' in found ? found : readRecord(found);
     if ('message' in category) mistakes.push(category);
     else categories.push(category);
   }
-  if (categories.length === 0 && mistakes.length === 0) {
-    mistakes.push({ line: 1, message: 'The file contains no categories' });
-  }
+  if (categories.length === 0 && mistakes.length === 0) mistakes.push({ message: 'The file contains no categories' });
   return { categories, mistakes };
+}
+
+/** Without the byte order mark, which spreadsheets write. */
+function textOf(file: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+    throw invalid('The file is not UTF-8 text; save it as UTF-8');
+  }
 }
 
 /** Writes categories as a file that `readCategories` reads. */
@@ -111,9 +86,9 @@ export function writeCategories(categories: readonly Category[], format: FileFor
   return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
 
-function readRecord({ line, value }: FoundRecord): NewCategory | FileMistake {
+function readRecord({ value, ...place }: FoundRecord): NewCategory | FileMistake {
   const mistake = (message: string) => ({
-    line,
+    ...place,
     message: message.replace('The body', 'The record').replace('the body', 'the record'),
   });
   try {
@@ -127,91 +102,49 @@ function readRecord({ line, value }: FoundRecord): NewCategory | FileMistake {
   }
 }
 
-/** Parses an array item by item: parsing it whole would block the event loop. */
-function* jsonRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
-  yield* skipSpace(bytes, cursor);
-  if (bytes[cursor.at] !== BYTE.openBracket) {
-    yield { line: 1, message: 'The file is not a JSON array; write [ … ], or import it as ndjson' };
-    return;
+function jsonRecords(text: string): Iterable<Found> {
+  let records: unknown;
+  try {
+    records = JSON.parse(text);
+  } catch (error) {
+    return [{ message: `The file is not valid JSON: ${(error as Error).message}` }];
   }
-  for (let next: number = BYTE.comma, isFirst = true; next === BYTE.comma; isFirst = false) {
-    cursor.at += 1;
-    yield* skipSpace(bytes, cursor);
-    if (!(isFirst && bytes[cursor.at] === BYTE.closeBracket)) {
-      const { at, line } = cursor;
-      const found = jsonItem(bytes, cursor);
-      if (!('message' in found)) {
-        yield found;
-        yield* skipSpace(bytes, cursor);
-      } else {
-        Object.assign(cursor, { at, line });
-        const isResumed = yield* skipToObject(bytes, cursor);
-        yield isResumed ? found : { ...found, message: `${found.message}; ${REST_UNREAD}` };
-        if (!isResumed) return;
-        continue;
-      }
-    }
-    next = bytes[cursor.at] ?? 0;
-    if (next !== BYTE.comma && next !== BYTE.closeBracket) return yield invalidJson(cursor.line);
-  }
-  cursor.at += 1;
-  yield* skipSpace(bytes, cursor);
-  if (cursor.at < bytes.length) yield invalidJson(cursor.line);
+  if (Array.isArray(records)) return records.map((value, index) => ({ record: index + 1, value }));
+  return [{ message: 'The file is not a JSON array; write [ … ], or import it as ndjson' }];
 }
 
-/** Moves the cursor before the next line that begins with an object; false if there is none. */
-function* skipToObject(bytes: Buffer, cursor: Cursor): Generator<undefined, boolean> {
-  for (;;) {
-    const end = bytes.indexOf(BYTE.lineFeed, cursor.at);
-    if (end === -1) return false;
-    cursor.at = end;
-    yield* skipSpace(bytes, cursor);
-    if (bytes[cursor.at] === BYTE.openBrace) {
-      cursor.at -= 1;
-      return true;
-    }
-    yield undefined;
-  }
-}
-
-function* lineRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
-  for (;;) {
-    yield* skipSpace(bytes, cursor);
-    if (cursor.at >= bytes.length) return;
-    const { at, line } = cursor;
-    const lineEnd = bytes.indexOf(BYTE.lineFeed, at);
-    cursor.at = lineEnd === -1 ? bytes.length : lineEnd;
-    if (cursor.at - at > RECORD_BYTES_MAX) {
-      yield { line, message: `The line is longer than ${RECORD_BYTES_MAX} bytes` };
-      continue;
-    }
+function* lineRecords(text: string): Generator<Found> {
+  let record = 0;
+  for (const [index, json] of text.split('\n').entries()) {
+    if (json.trim() === '') continue;
+    record += 1;
+    const place = { record, line: index + 1 };
     let found: Found;
     try {
-      found = { line, value: JSON.parse(bytes.toString('utf8', at, cursor.at)) };
+      found = { ...place, value: JSON.parse(json) };
     } catch {
-      found = { line, message: 'The line is not valid JSON' };
+      found = { ...place, message: 'The line is not valid JSON' };
     }
     yield found;
   }
 }
 
 /** Reads rows as RFC 4180 has them, up to the first broken quote: the next row has no known beginning. */
-async function* csvRecords(bytes: Buffer, cursor: Cursor): AsyncGenerator<Found> {
-  let header: readonly string[] | undefined;
-  for await (const row of csvRows(bytes, cursor)) {
-    if ('message' in row) yield row;
-    else if (!header) {
-      header = row.cells.map((column) => column ?? '');
-      const message = wrongHeader(header);
-      if (message !== undefined) return yield { line: row.line, message };
-    } else if (row.cells.length === header.length) {
-      const { line, cells } = row;
-      yield { line, value: Object.fromEntries(header.map((column, index) => [column, asWritten(cells[index])])) };
+function* csvRecords(text: string): Generator<Found> {
+  const { rows, broken } = csvRows(text);
+  const [{ cells: header, line } = { cells: undefined, line: 1 }, ...others] = rows;
+  const message = header && wrongHeader(header.map((column) => column ?? ''));
+  if (message !== undefined) return yield { line, message };
+  for (const [index, { cells, ...row }] of others.entries()) {
+    const place = { ...row, record: index + 1 };
+    if (cells.length === header?.length) {
+      yield { ...place, value: Object.fromEntries(header.map((column, at) => [column ?? '', asWritten(cells[at])])) };
     } else {
-      const message = `The row has another number of cells (${row.cells.length}) than the header (${header.length})`;
-      yield { line: row.line, message };
+      const message = `The row has another number of cells (${cells.length}) than the header (${header?.length})`;
+      yield { ...place, message };
     }
   }
+  if (broken) yield { ...broken, record: others.length + 1 };
 }
 
 interface CsvRow {
@@ -219,60 +152,34 @@ interface CsvRow {
   readonly cells: readonly (string | undefined)[];
 }
 
-/** Every row but empty lines, in slices between which the event loop turns. */
-async function* csvRows(bytes: Buffer, cursor: Cursor): AsyncGenerator<CsvRow | FileMistake> {
-  const start = cursor.at;
+/** Every row but empty lines, and the mistake that ends them. */
+function csvRows(text: string): { rows: CsvRow[]; broken?: FileMistake } {
+  const bytes = Buffer.from(text);
   const rows: CsvRow[] = [];
-  const on_record: CsvOptions['on_record'] = (cells: CsvRow['cells'], { bytes: length }) => {
-    const { line } = cursor;
-    moveTo(bytes, cursor, start + length);
+  let [line, at] = [1, 0];
+  const on_record: CsvOptions['on_record'] = (cells: CsvRow['cells'], { bytes: end }) => {
     if (cells.length > 1 || cells[0] !== undefined) rows.push({ line, cells });
-    // The stream, which drops what waits in it when it fails, gets nothing.
+    // Csv-parse itself counts a CRLF within a cell as two lines.
+    line += bytes.toString('latin1', at, end).match(LINE_BREAKS)?.length ?? 0;
+    at = end;
     return null;
   };
-  const parser = new Parser({ ...CSV_OPTIONS, on_record });
-  const { promise: ended, resolve } = Promise.withResolvers<Error | undefined>();
-  parser
-    .on('error', resolve)
-    .on('end', () => resolve(undefined))
-    .resume();
-  for (let at = start; at < bytes.length && !parser.errored; at += CSV_SLICE_BYTES) {
-    parser.write(bytes.subarray(at, at + CSV_SLICE_BYTES));
-    yield* rows.splice(0);
-    await nextTurn();
+  try {
+    parse(bytes, { ...CSV_OPTIONS, on_record });
+    return { rows };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return { rows, broken: { line, message: `${brokenRow(error)}; the rest of the file was not read` } };
   }
-  parser.end();
-  const error = await ended;
-  yield* rows;
-  if (!error) return;
-  if (!(error instanceof CsvError) && !(error instanceof TooManyColumns)) throw error;
-  yield { line: cursor.line, message: `${brokenRow(error)}; ${REST_UNREAD}` };
-}
-
-class TooManyColumns extends Error {
-  override readonly message = `The row has more than ${COLUMNS_MAX} columns`;
 }
 
 const CSV_OPTIONS: CsvOptions = {
   record_delimiter: ['\r\n', '\n', '\r'],
   relax_column_count: true,
-  max_record_size: RECORD_BYTES_MAX,
+  max_record_size: ROW_BYTES_MAX,
   /** A cell that is empty without quotes is missing. */
-  cast(cell, { quoting, index }) {
-    if (index >= COLUMNS_MAX) throw new TooManyColumns();
-    return cell === '' && !quoting ? undefined : cell;
-  },
+  cast: (cell, { quoting }) => (cell === '' && !quoting ? undefined : cell),
 };
-
-/** Moves to the end of a row. Csv-parse itself counts a CRLF within a cell as two lines. */
-function moveTo(bytes: Buffer, cursor: Cursor, end: number): void {
-  for (; cursor.at < end; cursor.at += 1) {
-    const byte = bytes[cursor.at];
-    if (byte === BYTE.lineFeed || (byte === BYTE.carriageReturn && bytes[cursor.at + 1] !== BYTE.lineFeed)) {
-      cursor.line += 1;
-    }
-  }
-}
 
 /** The mistake in a header; undefined if there is none. */
 function wrongHeader(header: readonly string[]): string | undefined {
@@ -294,11 +201,10 @@ function asWritten(cell: string | undefined): string | undefined {
   return cell === undefined ? undefined : fromText(cell);
 }
 
-function brokenRow(error: CsvError | TooManyColumns): string {
-  if (!('code' in error)) return error.message;
+function brokenRow(error: CsvError): string {
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':
-      return `The row is longer than ${RECORD_BYTES_MAX} bytes; close its quotes, and write a quote within a cell twice`;
+      return `The row is longer than ${ROW_BYTES_MAX} bytes; close its quotes, and write a quote within a cell twice`;
     case 'CSV_QUOTE_NOT_CLOSED':
       return 'A quote of the row is not closed; close it, and write a quote within a cell twice';
     case 'CSV_INVALID_CLOSING_QUOTE':
@@ -306,67 +212,4 @@ function brokenRow(error: CsvError | TooManyColumns): string {
     default:
       return 'A cell of the row holds a quote; put the cell into quotes, and write that quote twice';
   }
-}
-
-interface Cursor {
-  at: number;
-  line: number;
-}
-
-/** Skips white space (RFC 8259, section 2). */
-function* skipSpace(bytes: Buffer, cursor: Cursor): Generator<undefined> {
-  for (;;) {
-    const byte = bytes[cursor.at];
-    if (byte === BYTE.lineFeed) cursor.line += 1;
-    else if (byte !== BYTE.space && byte !== BYTE.tab && byte !== BYTE.carriageReturn) return;
-    cursor.at += 1;
-    if (cursor.at % SLICE_BYTES === 0) yield undefined;
-  }
-}
-
-function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
-  const { at: start, line } = cursor;
-  const bound = moveBehindValue(bytes, cursor);
-  if (bound) return { line, message: `The record is ${bound}` };
-  const json = bytes.toString('utf8', start, cursor.at);
-  try {
-    return { line, value: JSON.parse(json) };
-  } catch (error) {
-    const position = Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? json.length);
-    return { line: line + json.slice(0, position).split('\n').length - 1, message: 'The record is not valid JSON' };
-  }
-}
-
-/**
- * Moves the cursor past a JSON value by counting brackets and quotes; invalid JSON ends at the error at the earliest.
- * Returns the bound that the value exceeds, if any.
- */
-function moveBehindValue(bytes: Buffer, cursor: Cursor): string | undefined {
-  const start = cursor.at;
-  let depth = 0;
-  let isInString = false;
-  for (; cursor.at < bytes.length; cursor.at += 1) {
-    const byte = bytes[cursor.at] ?? 0;
-    if (cursor.at - start >= RECORD_BYTES_MAX) return `longer than ${RECORD_BYTES_MAX} bytes`;
-    if (isInString) {
-      if (byte === BYTE.backslash) cursor.at += 1;
-      else if (byte === BYTE.quote) isInString = false;
-      if (byte < BYTE.space || (depth === 0 && !isInString)) break;
-    } else if (byte === BYTE.quote) isInString = true;
-    else if (byte === BYTE.openBracket || byte === BYTE.openBrace) depth += 1;
-    else if (byte === BYTE.closeBracket || byte === BYTE.closeBrace) {
-      // The end of the array directly after a number or a literal.
-      if (depth === 0) return undefined;
-      depth -= 1;
-      if (depth === 0) break;
-    } else if (depth === 0 && (byte === BYTE.comma || byte <= BYTE.space)) return undefined;
-    else if (byte === BYTE.lineFeed) cursor.line += 1;
-    if (depth > DEPTH_MAX) return `nested deeper than ${DEPTH_MAX} levels`;
-  }
-  cursor.at = Math.min(cursor.at + 1, bytes.length);
-  return undefined;
-}
-
-function invalidJson(line: number): FileMistake {
-  return { line, message: 'The file is not valid JSON from here on' };
 }

@@ -29,8 +29,8 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
       1,
       '',
       [
-        'stdin:2: name is empty',
-        'stdin:3: name is missing',
+        'stdin:2: record 2: name is empty',
+        'stdin:3: record 3: name is missing',
         'pet-catalog: Nothing was imported: stdin has 2 invalid records',
       ],
     ],

@@ -67,7 +67,13 @@ async function readRecords(
   const { categories, mistakes } = await readFile(file, format, invocation);
   if (mistakes.length === 0) return categories;
   const name = nameOf(file);
-  for (const { line, message } of mistakes) invocation.tell(`${name}:${line}: ${message}`);
+  for (const { record, line, message } of mistakes) {
+    const place = [
+      line === undefined ? name : `${name}:${line}`,
+      ...(record === undefined ? [] : [`record ${record}`]),
+    ];
+    invocation.tell(`${place.join(': ')}: ${message}`);
+  }
   const records = mistakes.length === 1 ? 'record' : 'records';
   throw new UsageError(`Nothing was imported: ${name} has ${mistakes.length} invalid ${records}`, 1);
 }
@@ -77,7 +83,7 @@ async function readFile(file: string, format: string | undefined, { input }: Inv
   if (!named && file === STDIN) throw new UsageError('stdin has no file name that shows the format; add --format');
   if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
-    return await readCategories(file === STDIN ? await input() : readFileSync(file), named);
+    return readCategories(file === STDIN ? await input() : readFileSync(file), named);
   } catch (error) {
     throw new UsageError(`Cannot read ${nameOf(file)}: ${(error as Error).message}`, 1);
   }

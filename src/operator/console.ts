@@ -6,8 +6,6 @@ import type { PageHandler } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { ACTIONS } from './actions.ts';
 import { categoryRoutes } from './catalog/categories.ts';
-import { importRoutes } from './catalog/import.ts';
-import { Imports } from './catalog/import-job.ts';
 import { shopRoutes } from './catalog/pets-and-orders.ts';
 import { routesOf } from './doors/console-actions.ts';
 import { listRoutes } from './doors/lists.ts';
@@ -31,10 +29,8 @@ import { RESOURCES } from './resources.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession, UnstoredSessions } from './session/session.ts';
 import { settingsRoutes } from './settings.ts';
-import { deprecationRoutes } from './usage/deprecations.ts';
 import { ownerRoutes } from './usage/usage.ts';
 
-const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();
 
 const ROUTES: readonly ConsoleRoute[] = [
@@ -43,9 +39,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...ACTIONS.flatMap(routesOf),
   ...RESOURCES.filter((each) => each.console).flatMap(listRoutes),
   ...ownerRoutes,
-  ...deprecationRoutes,
   ...categoryRoutes,
-  ...importRoutes,
   ...shopRoutes,
   ...settingsRoutes,
   ...sessionRoutes,
@@ -61,7 +55,6 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const most = createMost(options);
   const { time } = options;
   const examination = createExamination(options);
-  const imports = new Imports(options.storage);
   const find = consoleRouter(ROUTES);
   return async (exchange) => {
     try {
@@ -86,19 +79,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const found = await findSession(sessions, request, now);
     if (!found) return notSignedIn(exchange);
     const by = { actor: found.session.actor, via: 'console' } as const;
-    const context = {
-      ...options,
-      ...found,
-      sessions,
-      exchange,
-      now,
-      by,
-      most,
-      examination,
-      imports,
-      form: NO_FORM,
-      id: '',
-    };
+    const context = { ...options, ...found, sessions, exchange, now, by, most, examination, form: NO_FORM, id: '' };
     const draw = (view: View) => page(context, view);
     try {
       return await handle(context, draw);
@@ -112,17 +93,17 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const route = find(exchange);
     if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
     if (!may(context, route.role)) throw insufficientRole(route.role);
-    const sent = route.method === 'POST' && (await readPost(context, route));
+    const form = route.method === 'POST' ? await readPost(context) : NO_FORM;
     const [id = ''] = Object.values(exchange.params);
-    const shown = await route.handle({ ...context, ...sent, id });
+    const shown = await route.handle({ ...context, form, id });
     return 'content' in shown ? draw(shown) : shown;
   }
 
-  async function readPost({ exchange, csrf }: ConsoleContext, { bodyBytesMax = FORM_BYTES_MAX }: ConsoleRoute) {
+  async function readPost({ exchange, csrf }: ConsoleContext): Promise<URLSearchParams> {
     checkOrigin(exchange.request);
-    const { fields: form, file } = await readForm(exchange, bodyBytesMax);
+    const form = await readForm(exchange);
     checkCsrf(form, csrf);
-    return { form, file };
+    return form;
   }
 
   function failurePage(error: unknown, draw: Draw): Answer {

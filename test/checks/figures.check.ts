@@ -91,11 +91,7 @@ test('bounds that pages name are those of the code', () => {
     [`${pages}paging.md`, `up to ${items}, and ${byDefault} if you do not say; up to ${categories} for categories.`],
     [`${pages}retries.md`, `within ${hours} hours returns the first outcome`],
     ['README.md', `banned for ${first}, then ${sequence} minutes`, `replayed for ${hours} hours`],
-    [
-      'SECURITY.md',
-      `then bans of ${first} to ${bans.at(-1)} minutes`,
-      `up to ${constant('operator/catalog/import.ts', 'FILE_BYTES_MAX') / 1_024 ** 2} MiB`,
-    ],
+    ['SECURITY.md', `then bans of ${first} to ${bans.at(-1)} minutes`],
     [
       'docs/cli.md',
       `(0 to ${constant('catalog/api-key.ts', 'ROTATION_GRACE_MAX_SECONDS') / 86_400} days, 24 h by default)`,

@@ -28,7 +28,7 @@ test('the public listener has nothing of the console', async () => {
 });
 
 /** Pages that are forms, which a viewer may not see. */
-const FORMS = /\/(new|edit|rotate|revoke|delete|import)$/;
+const FORMS = /\/(new|edit|rotate|revoke|delete)$/;
 
 test('every page leads a stranger to the login, shows a viewer nothing that changes, and is under a strict policy without a secret', async () => {
   await using service = await testService();
@@ -66,7 +66,7 @@ test('every page leads a stranger to the login, shows a viewer nothing that chan
     const actions = [...page.matchAll(/<form method="post" action="\/console([^"]*)"/g)].map(([, action]) => action);
     const changing = actions.filter((action) => action !== '/logout' && !action?.startsWith('/sessions/'));
     assert.deepEqual(changing, [], path);
-    assert.doesNotMatch(page, /href="[^"]*\/(new|edit|rotate|revoke|delete|import)"/, path);
+    assert.doesNotMatch(page, /href="[^"]*\/(new|edit|rotate|revoke|delete)"/, path);
     assert.ok(!page.includes(`/sessions/${other}/end`), path);
   }
   assert.equal((await fetch(service.operatorUrl, { redirect: 'manual' })).headers.get('location'), '/console');
@@ -280,7 +280,6 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
     ['/keys/key_none/unban', 'There is no key key_none'],
     ['/categories/7', 'There is no category &quot;7&quot;'],
     ['/categories/1x', 'There is no category &quot;1x&quot;'],
-    ['/categories/import/none', 'import'],
     ['/pets/1x', 'pet'],
   ] as const) {
     const answer = await operator.get(path);

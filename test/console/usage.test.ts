@@ -119,40 +119,6 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
   assert.match(await operator.page('/owner?owner=cus%00_1'), /3 keys of this owner/, 'no database takes a NUL');
 });
 
-test('the keys that still call a deprecated operation have a page, by day too, that its route leads to', async () => {
-  const { service, operator, keyIds } = await busyService();
-  await using _ = service;
-  const { secret } = await service.issue({ name: 'late' });
-  assert.equal((await service.call(secret, '/pets/1')).status, 404);
-  const { site = '', bot = '' } = keyIds;
-  const [now, route] = [service.clock.now().unix, 'GET /v1/pets/{petId}'];
-  const records = (served: Record<string, number>, at: number) =>
-    Object.entries(served).map(([keyId, count]) => usageAt(keyId, at, { served: count }));
-  await addUsage(service.storage, now, records({ [site]: 3 }, now), route);
-  await addUsage(service.storage, now - 86_400, records({ [site]: 2, [bot]: 9, '*': 11 }, now - 86_400), route);
-  const file = await (await operator.get('/deprecations/getPet/export')).text();
-  const rows = file
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((row) => row.split(','));
-  assert.deepEqual(
-    rows
-      .map(([at, , name, , served, , clientErrors]) => `${at?.slice(0, 10)} ${name} ${served} ${clientErrors}`)
-      .sort(),
-    ['2026-01-01 late 0 1', '2026-01-01 site 3 0'],
-  );
-  const text = await operator.page('/deprecations/getPet');
-  assert.deepEqual(headsIn(text, 'keys'), ['bot', 'site', 'late']);
-  assert.match(text, /It ends in \d+ days, on/);
-  assert.match(text, />11 served</);
-  assert.match(
-    await operator.page(`/keys/${site}`),
-    /petId\}<\/code> <a class="badge warning" href="\/console\/deprecations\/getPet">/,
-  );
-  assert.equal((await operator.get('/deprecations/listPets')).status, 404);
-});
-
 test('charts, tables and exports have the time of the address, and a bar leads to its own', async () => {
   const { service, operator, keyIds } = await busyService();
   await using _ = service;

@@ -58,14 +58,10 @@ export const categories = resource({
     none: 'No categories yet; `pet-catalog categories import FILE`',
   },
   console: {
-    head: (context) =>
-      may(context, 'admin')
-        ? html`<a class="button primary" href="/console/categories/import">Import a file</a>`
-        : html``,
     none: (context) =>
       empty(
         'There are no categories yet.',
-        html`${may(context, 'admin') ? html`<a href="/console/categories/import">Import a file</a>. ` : ''}Create them through the API: <code>POST ${context.url()}/categories</code>`,
+        html`Import a file with <code>pet-catalog categories import</code>, or create them through the API: <code>POST ${context.url()}/categories</code>`,
       ),
     foot: () =>
       html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`,

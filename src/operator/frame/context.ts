@@ -15,11 +15,9 @@ import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ActionContext } from '../action.ts';
-import type { Imports } from '../catalog/import-job.ts';
 import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/session.ts';
 import type { Range } from '../usage/range.ts';
-import type { SentFile } from './form.ts';
 
 /** A setting as the console shows it, with secrets masked. */
 export interface ShownSetting {
@@ -62,12 +60,10 @@ export interface ConsoleContext extends ConsoleOptions, Pick<ActionContext, 'pre
   readonly by: Operator;
   /** Unix seconds. */
   readonly now: number;
-  readonly imports: Imports;
   /** The parameter of the route; empty without one. */
   readonly id: string;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
-  readonly file?: SentFile | undefined;
   /** Finds the keys or owners with the most of something within a range; undefined while that takes long. */
   most(wanted: { range: Range; group: 'key' | 'owner'; sort: UsageSort }): Promise<readonly UsageSum[] | undefined>;
   /** The latest findings of `doctor`, and their moment in Unix seconds; undefined where it cannot be run. */
@@ -82,8 +78,6 @@ export interface View {
   readonly content: Html;
   readonly status?: number;
   readonly headers?: readonly string[];
-  /** Reload interval for browsers without JavaScript. */
-  readonly reloadSeconds?: number;
 }
 
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */
@@ -91,8 +85,6 @@ export interface ConsoleRoute {
   readonly method: 'GET' | 'POST';
   /** Relative to `/console`; at most one parameter, which begins with a colon. */
   readonly path: string;
-  /** The largest body; default: that of a small form. */
-  readonly bodyBytesMax?: number;
   /** The least role. */
   readonly role: Role;
   handle(context: ConsoleContext): View | Answer | Promise<View | Answer>;

@@ -82,11 +82,7 @@ ${view.content}
   return documentOf(view, body, 'bare');
 }
 
-function documentOf({ title, status = 200, headers = [], reloadSeconds }: View, body: Html, kind: string): Answer {
-  const reload =
-    reloadSeconds === undefined
-      ? ''
-      : html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>\n`;
+function documentOf({ title, status = 200, headers = [] }: View, body: Html, kind: string): Answer {
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>
@@ -95,7 +91,7 @@ function documentOf({ title, status = 200, headers = [], reloadSeconds }: View, 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-${reload}<link rel="icon" href="${icon.path}" type="image/svg+xml">
+<link rel="icon" href="${icon.path}" type="image/svg+xml">
 ${STYLES.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${SCRIPTS.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
 <body class="${kind}">
 <a class="skip" href="#content">Skip to the content</a>

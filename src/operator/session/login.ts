@@ -23,7 +23,7 @@ export function createLogin({ sessions, time }: Pick<ConsoleContext, 'sessions' 
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '', exchange.request);
     checkOrigin(exchange.request);
-    const { fields } = await readForm(exchange, FORM_BYTES_MAX);
+    const fields = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
     const { unix: now, steady } = time.now();
     const { request } = exchange;

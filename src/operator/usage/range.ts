@@ -21,7 +21,7 @@ export interface Range {
 }
 
 /** By the length of their steps. */
-export const RANGES: readonly [Range, ...Range[]] = [
+const RANGES: readonly [Range, ...Range[]] = [
   { name: '1h', words: 'the last hour', period: 'minute', stepSeconds: MINUTE_SECONDS, steps: 60, stepWords: 'minute' },
   {
     name: '6h',
@@ -44,17 +44,14 @@ export const RANGES: readonly [Range, ...Range[]] = [
   { name: '1y', words: 'the last year', period: 'day', stepSeconds: 7 * DAY_SECONDS, steps: 53, stepWords: 'week' },
 ];
 
-/** The ranges by day: those of the usage of one route, which minutes do not know. */
-export const DAY_RANGES = RANGES.filter(isByDay);
-
 /** A range from `from` to `to` has the finest steps of which it is at most so many. */
 const STEPS_MAX = 100;
 
 /** The range that an address asks for, by `from` and `to` or by `range=24h`; else the first. */
-export function rangeIn(query: URLSearchParams, now: number, ranges: readonly Range[] = RANGES): Range {
+export function rangeIn(query: URLSearchParams, now: number): Range {
   const { span } = readSpan(query, now);
-  if (span) return rangeOf(span, now, ranges);
-  return ranges.find(({ name }) => name === query.get('range')) ?? ranges[0] ?? RANGES[0];
+  if (span) return rangeOf(span, now);
+  return RANGES.find(({ name }) => name === query.get('range')) ?? RANGES[0];
 }
 
 /** A time, in Unix seconds. */
@@ -94,9 +91,9 @@ export function readSpan(
 }
 
 /** The range of a time, widened to whole steps, as far as usage is kept. */
-function rangeOf({ since: wanted, until }: Span, now: number, ranges: readonly Range[]): Range {
+function rangeOf({ since: wanted, until }: Span, now: number): Range {
   const since = Math.max(wanted, now - USAGE_PERIODS.day.keptSeconds);
-  const made = ranges.map((range) => {
+  const made = RANGES.map((range) => {
     const { stepSeconds } = range;
     const first = stepStart(since, stepSeconds);
     const steps = Math.max(1, Math.ceil((until - first) / stepSeconds));
@@ -135,9 +132,9 @@ export function minuteText(unixSeconds: number): string {
 }
 
 /** The links to all ranges of a page, and the form for another; they apply to each of its charts and tables. */
-export function rangeLinks(exchange: Exchange, now: number, ranges: readonly Range[] = RANGES): Html {
+export function rangeLinks(exchange: Exchange, now: number): Html {
   const { path, query } = exchange;
-  const options = ranges.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
+  const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
   const others = [...query].filter(([name]) => !['from', 'to', 'range', 'done'].includes(name));
   const { wrong } = readSpan(query, now);
   return html`${choiceLinks(exchange, { name: 'range', label: 'Time range', options, drops: ['from', 'to'] })}

@@ -21,25 +21,13 @@ import {
   weightOf,
 } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import type { Operation } from '../../http/operations/operation.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, download, nothingHere, onGet, type View } from '../frame/context.ts';
 import { cardTable, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { addressOf, choiceLinks, csvLink, type ListQuery, wholeText } from '../frame/list.ts';
 import { type ChartOptions, chart } from './chart.ts';
-import {
-  DAY_RANGES,
-  endOf,
-  firstStep,
-  RANGES,
-  type Range,
-  rangeIn,
-  rangeLinks,
-  spanIn,
-  stepLink,
-  stepsOf,
-} from './range.ts';
+import { endOf, firstStep, type Range, rangeIn, rangeLinks, spanIn, stepLink, stepsOf } from './range.ts';
 
 /** The names of outcomes in the console of requests, in the order of charts and tables. */
 export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
@@ -49,10 +37,8 @@ export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: stri
   { outcome: 'serverErrors', name: 'server', label: 'Server errors' },
 ];
 
-/** The ids of deprecated operations, by their routes. */
-const DEPRECATED: ReadonlyMap<string, string> = new Map(
-  OPERATIONS.flatMap((each) => (each.deprecation ? [[routeOf(each), each.id] as const] : [])),
-);
+/** The routes of deprecated operations, as usage names them. */
+const DEPRECATED = new Set(OPERATIONS.flatMap((each) => (each.deprecation ? [`${each.method} /v1${each.path}`] : [])));
 const SHOWN_MAX = 100;
 const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map(numeric);
 const SORT_LABELS: Readonly<Record<UsageSort, string>> = {
@@ -67,15 +53,14 @@ const HEADINGS: Readonly<Record<UsageSort, string>> = {
 };
 const KEPT = 'Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.';
 
-/** The requests with a key, with those of an owner, or of a route: a chart by outcome, and tables by group. */
+/** The requests with a key, or with those of an owner: a chart by outcome, and tables by group. */
 export async function usageOf(
   context: ConsoleContext,
   groups: readonly ('key' | 'route')[],
-  { limits, ...selection }: { keyId?: string; owner?: string; route?: string; limits?: Limits },
+  { limits, ...selection }: { keyId?: string; owner?: string; limits?: Limits },
 ): Promise<Html> {
   const { storage, exchange, now } = context;
-  const ranges = selection.route === undefined ? RANGES : DAY_RANGES;
-  const range = rangeIn(exchange.query, now, ranges);
+  const range = rangeIn(exchange.query, now);
   const { period, stepSeconds: step, stepWords } = range;
   const points = await storage.usage.sums({
     ...selection,
@@ -88,7 +73,7 @@ export async function usageOf(
   const limit = stepWords === 'minute' ? limits?.minute : stepWords === 'day' ? limits?.day : undefined;
   const tables: Html[] = [];
   for (const group of groups) tables.push(html`\n${await sumsSection(context, { group, range, ...selection })}`);
-  return html`${rangeLinks(exchange, now, ranges)}
+  return html`${rangeLinks(exchange, now)}
 ${outcomeChart({ range, now, points, limit, scope: KEPT, link: stepLink(exchange, range, selection.keyId ?? selection.owner) })}
 ${sortLinks(exchange)}${tables}`;
 }
@@ -181,11 +166,7 @@ export function heading(group: UsageGroup, sort: UsageSort): string {
 /** A section with the usage of a key or an owner in a range, added up and sorted. */
 async function sumsSection(
   { storage, exchange, now }: ConsoleContext,
-  {
-    group,
-    range,
-    ...selection
-  }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner' | 'route'>,
+  { group, range, ...selection }: { group: 'key' | 'route'; range: Range } & Pick<UsageQuery, 'keyId' | 'owner'>,
 ): Promise<Html> {
   // Minutes know no routes.
   const period = group === 'route' && range.period === 'minute' ? 'hour' : range.period;
@@ -255,15 +236,8 @@ function routeName(route: string): Html {
   if (route === UNMATCHED || route === UNKNOWN_ROUTE)
     return html`<span class="soft">${route === UNMATCHED ? 'no such address' : 'counted before routes were'}</span>`;
   const [method = '', template = ''] = route.split(' ');
-  const id = DEPRECATED.get(route);
-  const ends =
-    id === undefined ? '' : html` <a class="badge warning" href="/console/deprecations/${id}">deprecated</a>`;
+  const ends = DEPRECATED.has(route) ? html` <span class="badge warning">deprecated</span>` : '';
   return html`<span class="method">${method}</span> <code>${template}</code>${ends}`;
-}
-
-/** The route of an operation, as usage names it. */
-export function routeOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
-  return `${method} /v1${path}`;
 }
 
 /** A link to the page of an owner. */
@@ -288,7 +262,7 @@ export function keyLink(id: string, names: ReadonlyMap<string, string>): Html {
 }
 
 /** The time that an address selects, for that of its export. */
-export function timeIn({ query }: Exchange): ListQuery {
+function timeIn({ query }: Exchange): ListQuery {
   return { from: query.get('from') ?? '', to: query.get('to') ?? '' };
 }
 

@@ -1,7 +1,6 @@
 // Progressive enhancement of the console: local times, live updates, copying. All pages work without it.
 
 const REFRESH_MS = 3_000;
-const FAST_REFRESH_MS = 500;
 /** How often a page that follows the traffic asks for it. */
 const FOLLOW_MS = 1_000;
 
@@ -39,11 +38,7 @@ function keepFresh() {
   const status = document.querySelector('[data-refreshing]');
   if (status) status.textContent = 'Updates automatically';
   const stale = document.querySelector('#stale');
-  const intervalMs = () => {
-    if (document.querySelector('[data-hurry]')) return FAST_REFRESH_MS;
-    return document.querySelector('[data-pause]') ? FOLLOW_MS : REFRESH_MS;
-  };
-  const schedule = () => setTimeout(poll, intervalMs());
+  const schedule = () => setTimeout(poll, document.querySelector('[data-pause]') ? FOLLOW_MS : REFRESH_MS);
   let updatedAt = new Date();
   let hasEnded = false;
   const poll = async () => {
