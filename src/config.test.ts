@@ -216,8 +216,8 @@ test('a former setting is told once, and a name in `.env` that is two letters of
   assert.deepEqual(
     findIneffective({ flags: {}, env, file: {} }).map(({ finding }) => finding),
     [
-      'REHEARSAL has no effect since 0.3.0; judge a client by `referee client` (from the environment)',
-      'DEFECT has no effect since 0.3.0; judge a server by `referee server` (from the environment)',
+      'REHEARSAL has no effect since 0.3.0; judge a client by `api-referee client` (from the environment)',
+      'DEFECT has no effect since 0.3.0; nothing takes its place (from the environment)',
     ],
   );
   readConfig({ flags: {}, env, file: {} }, { forService: true });

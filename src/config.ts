@@ -66,8 +66,8 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
 export const FORMER_SETTINGS = {
   THREADS: { since: '0.2.0', instead: 'start more instances' },
-  REHEARSAL: { since: '0.3.0', instead: 'judge a client by `referee client`' },
-  DEFECT: { since: '0.3.0', instead: 'judge a server by `referee server`' },
+  REHEARSAL: { since: '0.3.0', instead: 'judge a client by `api-referee client`' },
+  DEFECT: { since: '0.3.0', instead: 'nothing takes its place' },
 } as const;
 
 /** Every name that settings are read from: each itself, and the file that it may be in. */

@@ -100,14 +100,14 @@ test('every command has a help: its usage, and its own options before the settin
 test('what the last release had says in one line where it went, and runs nothing', async () => {
   using place = workplace();
   for (const [line, where] of [
-    ['rehearse run -- npm test', '`rehearse` went in 0.3.0: `referee client`'],
-    ['conformance http://127.0.0.1:1 --key k', '`conformance` went in 0.3.0: `referee server`'],
+    ['rehearse run -- npm test', '`rehearse` went in 0.3.0: `api-referee client`'],
+    ['conformance http://127.0.0.1:1 --key k', '`conformance` went in 0.3.0: nothing'],
     ['clock advance 1h', '`clock` went in 0.3.0: '],
     ['defects --json', '`defects` went in 0.3.0: '],
     ['completion bash', '`completion` went in 0.3.0: '],
     ['doctor --repair', '`doctor --repair` went in 0.3.0: `sqlite3 FILE .recover`'],
-    ['keys create --name x --rehearse ok,lost', '`keys create --rehearse` went in 0.3.0: `referee proxy`'],
-    ['serve --ephemeral --grease=7', '`serve --grease` went in 0.3.0: `referee client`'],
+    ['keys create --name x --rehearse ok,lost', '`keys create --rehearse` went in 0.3.0: `api-referee proxy`'],
+    ['serve --ephemeral --grease=7', '`serve --grease` went in 0.3.0: `api-referee client`'],
     ['serve --defect create-is-200', '`serve --defect` went in 0.3.0: '],
   ] as const) {
     const { code, stdout, stderr } = await place.command(line);

@@ -4,10 +4,7 @@ import type { Category } from '../src/catalog/category.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { assertError, json, type TestService, testService } from './kit/service.ts';
 
-/**
- * What the referee (`test/conformance.test.ts`) cannot try with an address and two keys: bodies and headers in all
- * their forms, revoked and expired keys, the day, other plans, a restart.
- */
+/** Bodies and headers in all their forms, revoked and expired keys, the day, other plans, a restart. */
 describe('the published interface', () => {
   let service: TestService;
   let secret: string;

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../src/trial/rule.ts';
+import type { Report } from '../src/limits/rule.ts';
 import { runReferee, untilTrue } from './kit/fixtures.ts';
 import { LIMITERS, type RegistryLimiter } from './registry/limiters.ts';
 

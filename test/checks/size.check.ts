@@ -16,10 +16,10 @@ const SLACK_LINES = 100;
 /** Each number is a ceiling. Lower it in the commit that takes lines away. */
 const BUDGETS = [
   { name: 'service', lines: 26_544, depth: 2, files: filesIn('src').filter(isProduction) },
-  { name: 'referee', lines: 7_943, depth: 3, files: filesIn('referee/src').filter(isProduction) },
+  { name: 'referee', lines: 5_669, depth: 3, files: filesIn('referee/src').filter(isProduction) },
   {
     name: 'tests',
-    lines: 49_578,
+    lines: 47_000,
     depth: 2,
     files: filesIn('{src,referee/src,test,referee/test}').filter((file) => !/(^|\/)src\//.test(file) || isTest(file)),
   },

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import { judgeLimit, type LimitRequest } from '../limits/limits.ts';
+import { limitsSuite } from '../limits/suite.ts';
+import { realPace } from '../limits/trial.ts';
 import { Mistake } from '../mistake.ts';
 import { requireLocal } from '../proxy/upstream.ts';
-import { suiteOf } from '../trial/report.ts';
-import { realPace } from '../trial/trial.ts';
 import { collect, type Invocation } from './invocation.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
 const REQUEST = /^([A-Z]+) (\/\S*)(?: (.+))?$/s;
 const HEADER = /^([\w-]+)[:=]\s*([\x20-\x7e]+)$/;
-const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
 interface Options extends OutputOptions {
   readonly request?: string;
@@ -46,7 +45,7 @@ export function addLimitsCommand(program: Command, invocation: Invocation): void
     .action(async (address: string, options: Options) => {
       using output = openOutput(options, invocation);
       const { report, failure } = await run(address, options, invocation);
-      output.write([{ ...suiteOf(report), words: WORDS }], report);
+      output.write([limitsSuite(report)], report);
       if (failure !== undefined) throw new Mistake(failure);
       if (report.failed > 0) throw new Mistake('', 1);
     });

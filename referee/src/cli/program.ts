@@ -6,13 +6,12 @@ import type { Invocation } from './invocation.ts';
 import { addLimitsCommand } from './limits.ts';
 import { addProxyCommand } from './proxy.ts';
 import { addReportCommand } from './report.ts';
-import { addServerCommand } from './server.ts';
 
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
     const program = createProgram(invocation);
-    const commands = [addClientCommand, addProxyCommand, addLimitsCommand, addServerCommand, addReportCommand];
+    const commands = [addClientCommand, addProxyCommand, addLimitsCommand, addReportCommand];
     for (const add of commands) add(program, invocation);
     await program.parseAsync(args, { from: 'user' });
     return 0;
@@ -27,7 +26,7 @@ export async function runCommand(invocation: Invocation, args: readonly string[]
 function createProgram(invocation: Invocation): Command {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return new Command('referee')
-    .description('Judges clients of any HTTP API, rate limits, and servers of the pet catalog interface')
+    .description('Judges the clients and the rate limit of any HTTP API')
     .version(version, '--version', 'print the version')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { ClientReport } from '../client/report.ts';
 import { clientSuite } from '../client/suite.ts';
+import type { Report } from '../limits/rule.ts';
+import { limitsSuite } from '../limits/suite.ts';
 import { Mistake } from '../mistake.ts';
 import type { Suite } from '../report/write.ts';
-import { suiteOf } from '../trial/report.ts';
-import type { Report } from '../trial/rule.ts';
 import { type Invocation, readOptionFile } from './invocation.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
@@ -23,8 +23,8 @@ function readReport(file: string): { json: unknown; suite: Suite } {
   const text = readOptionFile('The report', file).toString();
   try {
     const json = JSON.parse(text);
-    return { json, suite: 'plays' in json ? clientSuite(json as ClientReport) : suiteOf(json as Report) };
+    return { json, suite: 'plays' in json ? clientSuite(json as ClientReport) : limitsSuite(json as Report) };
   } catch {
-    throw new Mistake(`${file} is no report; give what referee client --json or referee server --json printed`);
+    throw new Mistake(`${file} is no report; give what api-referee client --json or limits --json printed`);
   }
 }

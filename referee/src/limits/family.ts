@@ -1,5 +1,5 @@
-import { type Answer, dateOf } from '../trial/exchange.ts';
-import type { LimitState, Reading } from '../trial/limited.ts';
+import { type Answer, dateOf } from './exchange.ts';
+import type { LimitState, Reading } from './limited.ts';
 
 /** The headers by which an API tells of its limit. */
 export interface Family extends Omit<Reading, 'isRefusal'> {

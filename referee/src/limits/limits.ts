@@ -1,16 +1,15 @@
 import { Mistake } from '../mistake.ts';
-import { Client } from '../trial/client.ts';
-import { type Exchange, Skipped, type Wanted } from '../trial/exchange.ts';
-import { judgeBy } from '../trial/judging.ts';
-import type { Limited } from '../trial/limited.ts';
-import { reach } from '../trial/reach.ts';
-import { countsOf } from '../trial/report.ts';
-import { expect, published, type Report, type Rule, type Verdict } from '../trial/rule.ts';
-import { Secrets } from '../trial/secrets.ts';
-import { type Pace, Trial } from '../trial/trial.ts';
+import { Client } from './client.ts';
+import { type Exchange, Skipped, type Wanted } from './exchange.ts';
 import { type Family, familyOf } from './family.ts';
+import { judgeBy } from './judging.ts';
+import type { Limited } from './limited.ts';
+import { reach } from './reach.ts';
+import { expect, published, type Report, type Rule } from './rule.ts';
 import { expectLimits, LIMIT_RULES } from './rules.ts';
 import { spend } from './spending.ts';
+import { countsOf } from './suite.ts';
+import { type Pace, Trial } from './trial.ts';
 
 const FIRST_REQUESTS = 3;
 const REFILL_SECONDS = 1.1;
@@ -18,6 +17,8 @@ const TRIES_MAX = 5;
 const WINDOW_SECONDS = 60;
 /** The requests of a run that are no spending: the first ones, those beyond the limit, and those after it. */
 const OTHER_REQUESTS = 75;
+const MASK = '***';
+const SECRET_LENGTH_MIN = 8;
 
 /** A request by its parts; the path is relative to the address. */
 export interface LimitRequest extends Wanted {
@@ -41,34 +42,27 @@ export interface LimitsOptions {
   readonly isFull: boolean;
   readonly concurrency: number;
   readonly pace: Pace;
-  readonly onVerdict?: ((verdict: Verdict) => void) | undefined;
 }
 
 /** Judges the limit of any API. Throws `Mistake` if no server is there, or it has no limit. */
 export async function judgeLimit(options: LimitsOptions): Promise<{ report: Report; failure: string | undefined }> {
-  const { url, first, second, stranger, pace, onVerdict } = options;
+  const { url, first, second, stranger, pace } = options;
   const startedAt = pace.now();
   using client = new Client(url);
   const requestsMax = options.requestsMax - 1;
-  const trial = new Trial(client, { ...options, usual: first, requestsMax });
+  const trial = new Trial(client, { ...options, requestsMax });
   const opening = await open(trial, client, options);
   const family = familyOf(opening.answers, options.headers);
   trial.limited = limitedBy(family, opening, options);
   const isAnnounced = family.names.limit !== '' || family.names.remaining !== '';
   if (!isAnnounced) await requireLimit(trial, requestsMax);
   const rules = rulesFor(family, opening);
-  const credentials = [first, second, stranger].flatMap((each) => Object.entries(each?.headers ?? {}));
-  const shown = new Set(['content-type', 'accept']);
-  const secrets = new Secrets(
-    credentials.filter(([name]) => !shown.has(name)).map(([, value], index) => [value, `$HEADER_${index + 1}`]),
-    credentials.map(([name]) => name),
-  );
+  const masked = masking([first, second, stranger].flatMap((each) => Object.entries(each?.headers ?? {})));
   const missingFor = (rule: Rule) => missing(rule, family, options.isFull);
-  const { verdicts, failure } = await judgeBy(rules, trial, { secrets, onVerdict, missingFor });
+  const { verdicts, failure } = await judgeBy(rules, trial, { masked, missingFor });
   const limit = opening.answers.map((answer) => family.read(answer).limit).find((each) => each !== undefined) ?? null;
   const report: Report = {
     url: client.addressOf(first.path ?? ''),
-    level: 'published',
     family: family.name,
     limit,
     ...countsOf(verdicts),
@@ -137,7 +131,7 @@ function limitedBy(family: Family, { answers, around }: Opening, options: Limits
     ...family,
     caller: 'the caller',
     first,
-    others: second ? { 'the second request': () => second } : {},
+    others: second ? { 'the second request': second } : {},
     stranger,
     begun,
     isFresh: isClear && limit !== undefined && remaining === limit - 1,
@@ -205,4 +199,17 @@ function rulesFor(family: Family, opening: Opening): readonly Rule[] {
     },
   };
   return Object.entries({ ...LIMIT_RULES, ...own }).map(([id, rule]) => ({ id, ...rule }));
+}
+
+/** Replaces the values of headers that may be credentials; a short one stands in ordinary words, so only as a header. */
+function masking(headers: readonly (readonly [name: string, value: string])[]): (text: string) => string {
+  const secrets = headers.filter(([name]) => name !== 'content-type' && name !== 'accept');
+  const values = secrets.map(([, value]) => value).filter(({ length }) => length >= SECRET_LENGTH_MIN);
+  // A key may contain another one.
+  values.sort((one, other) => other.length - one.length);
+  const lines = secrets.map(([name]) => new RegExp(`^(${name}: ).*`, 'gim'));
+  return (text) => {
+    const masked = lines.reduce((before, line) => before.replace(line, `$1${MASK}`), text);
+    return values.reduce((before, value) => before.replaceAll(value, MASK), masked);
+  };
 }

@@ -1,12 +1,12 @@
-import { dateOf, type Exchange, momentOf, retryAfterOf, Skipped } from '../trial/exchange.ts';
-import { isUnixTime, type LimitState, limitedOf, type Reading } from '../trial/limited.ts';
-import { each, expect, given, known, published, type RuleTable } from '../trial/rule.ts';
+import { dateOf, type Exchange, momentOf, retryAfterOf, Skipped } from './exchange.ts';
+import { isUnixTime, type LimitState, limitedOf, type Reading } from './limited.ts';
+import { expect, given, known, published, type RuleTable } from './rule.ts';
 import { countAdmitted, countUnknown, elsewhere, refusals, spend, spendToLastToken, waitOut } from './spending.ts';
 
 /** The distance that a window may reach into the future: a year, for plans with a month. */
 const RESET_SECONDS_MAX = 366 * 86_400;
 /** The skew that the clocks of a server and of a gateway may have. */
-export const SKEW_SECONDS = 5;
+const SKEW_SECONDS = 5;
 /** The seconds by which `Retry-After` may lie beyond `Reset`: each may be rounded up. */
 const BEYOND_RESET_SECONDS = 2;
 /** A shorter wait may be over sooner, as it is rounded up. */
@@ -89,8 +89,7 @@ export const LIMIT_RULES = {
     judge: given(refusals, async ([refused], trial) => {
       const { stranger, isRefusal, read } = limitedOf(trial);
       const wanted = known(stranger, 'there is no other caller; --other-header names one');
-      const { authorization } = wanted;
-      const credentials = Object.entries({ ...(authorization !== undefined && { authorization }), ...wanted.headers });
+      const credentials = Object.entries(wanted.headers ?? {});
       const before = trial.answered.findLast((exchange) => {
         const { headers } = exchange.sent;
         return !isRefusal(exchange) && credentials.every(([name, value]) => headers[name] === value);
@@ -104,19 +103,23 @@ export const LIMIT_RULES = {
   'limits.retry-after-present': {
     ...WAIT,
     expected: 'Retry-After on every refusal',
-    judge: each([refusals], (exchange) => {
-      expect(exchange.headers.has('retry-after'), 'Retry-After is missing', exchange);
+    judge: given(refusals, (refused) => {
+      for (const exchange of refused) {
+        expect(exchange.headers.has('retry-after'), 'Retry-After is missing', exchange);
+      }
     }),
   },
   'limits.retry-after-is-a-wait': {
     ...WAIT,
     expected: 'a number of seconds, or a date, in Retry-After',
-    judge: each([refusals], (exchange) => {
-      const text = known(exchange.headers.get('retry-after'), 'there is no Retry-After');
-      const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
-      expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
-      const seconds = retryAfterOf(exchange) ?? 0;
-      expect(seconds <= RESET_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
+    judge: given(refusals, (refused) => {
+      for (const exchange of refused) {
+        const text = known(exchange.headers.get('retry-after'), 'there is no Retry-After');
+        const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
+        expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
+        const seconds = retryAfterOf(exchange) ?? 0;
+        expect(seconds <= RESET_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
+      }
     }),
   },
   'limits.retry-after-within-reset': {
@@ -203,7 +206,7 @@ export function expectLimits({ read, names, form }: Reading, exchange: Exchange)
 }
 
 /** Throws `Broken` if the `Reset` of an answer is no moment ahead, by the `Date` of the server. */
-export function expectAhead({ read, isRefusal }: Reading, exchange: Exchange): void {
+function expectAhead({ read, isRefusal }: Reading, exchange: Exchange): void {
   const { seconds } = exchange;
   const { reset } = read(exchange);
   if (reset === undefined) return;
@@ -221,7 +224,7 @@ export function expectAhead({ read, isRefusal }: Reading, exchange: Exchange): v
 }
 
 /** The `Reset` of an answer. Skipped unless it is a moment, of a refusal one ahead, which other rules judge. */
-export function resetOf({ read, isRefusal }: Reading, exchange: Exchange): number {
+function resetOf({ read, isRefusal }: Reading, exchange: Exchange): number {
   const { reset } = read(exchange);
   if (reset === undefined || !isUnixTime(reset)) throw new Skipped('Reset is no moment');
   if (isRefusal(exchange) && reset <= (dateOf(exchange) ?? 0)) throw new Skipped('Reset is over on a refusal');
@@ -229,7 +232,7 @@ export function resetOf({ read, isRefusal }: Reading, exchange: Exchange): numbe
 }
 
 /** The seconds by which `Retry-After` ends after `Reset`. Skipped if one of them is judged elsewhere. */
-export function beyondReset(reading: Reading, exchange: Exchange): number {
+function beyondReset(reading: Reading, exchange: Exchange): number {
   const [seconds, now, reset] = [retryAfterOf(exchange), dateOf(exchange), resetOf(reading, exchange)];
   const isWait = seconds !== undefined && seconds <= RESET_SECONDS_MAX;
   if (!isWait || now === undefined) throw new Skipped('there is no Retry-After in seconds, or no Date');

@@ -1,7 +1,7 @@
-import { dateOf, type Exchange, NoAnswer, retryAfterOf, Skipped } from '../trial/exchange.ts';
-import { limitedOf } from '../trial/limited.ts';
-import { known } from '../trial/rule.ts';
-import type { Trial } from '../trial/trial.ts';
+import { dateOf, type Exchange, NoAnswer, retryAfterOf, Skipped } from './exchange.ts';
+import { limitedOf } from './limited.ts';
+import { known } from './rule.ts';
+import type { Trial } from './trial.ts';
 
 /** The number of requests beyond the limit that show that there is none. */
 const BEYOND = 40;
@@ -17,7 +17,7 @@ const HALVED_SECONDS_MIN = 6;
 const TRIES_MAX = 5;
 
 /** Answers to the limited caller that were asked for at once: one, or several. A failure of the server is none of them. */
-export interface Group {
+interface Group {
   readonly admitted: readonly Exchange[];
   readonly refused: readonly Exchange[];
   /** The number that got a failure or no answer, and may have been counted or not. */
@@ -26,7 +26,7 @@ export interface Group {
   readonly other: Exchange | undefined;
 }
 
-export interface Spent {
+interface Spent {
   readonly limit: number;
   /** In the order in which they were sent. */
   readonly groups: readonly Group[];
@@ -88,7 +88,7 @@ export async function elsewhere(trial: Trial) {
     const refused = await askUntilRefused(trial);
     const refusedAt = trial.secondsPassed;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const exchange = await trial.sendOnce(wanted(() => trial.newName()));
+      const exchange = await trial.sendOnce(wanted);
       if (exchange.status >= 500 && !limitedOf(trial).isRefusal(exchange)) continue;
       found.push({ name, refused, exchange, secondsLater: trial.secondsPassed - refusedAt });
       break;
@@ -121,7 +121,7 @@ async function outlast(trial: Trial) {
 }
 
 /** Spends what is left, and returns the refusal. Skipped if there is none. */
-export async function askUntilRefused(trial: Trial): Promise<Exchange> {
+async function askUntilRefused(trial: Trial): Promise<Exchange> {
   const { limitMax, caller } = limitedOf(trial);
   const width = widthFor(trial, limitMax / 2);
   for (let sent = 0; sent <= limitMax; sent += width) {
@@ -132,7 +132,7 @@ export async function askUntilRefused(trial: Trial): Promise<Exchange> {
 }
 
 /** One answer to the limited caller. Skipped if the server fails again and again. */
-export async function askLimited(trial: Trial): Promise<Exchange> {
+async function askLimited(trial: Trial): Promise<Exchange> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const { admitted, refused } = await ask(trial, 1);
     const exchange = admitted[0] ?? refused[0];
@@ -143,7 +143,7 @@ export async function askLimited(trial: Trial): Promise<Exchange> {
 }
 
 /** Sends the limited request `count` times at once. Skipped without a limited caller. */
-export async function ask(trial: Trial, count: number): Promise<Group> {
+async function ask(trial: Trial, count: number): Promise<Group> {
   const { first } = limitedOf(trial);
   const sent = Array.from({ length: count }, () =>
     trial.sendOnce(first, count > 1 ? { isAlone: true } : {}).catch((error: unknown) => {

@@ -1,51 +1,27 @@
 import { judgeLimit, type LimitRequest, type LimitsOptions } from '../../src/limits/limits.ts';
-import { type Judgement, judge, type RefereeOptions } from '../../src/server/server.ts';
-import type { Report } from '../../src/trial/rule.ts';
+import type { Report } from '../../src/limits/rule.ts';
 import type { Lying } from './lie.ts';
 import { LIMITED_KEY, MAIN_KEY, serve, type Way } from './server.ts';
 
-/** Judges a server with these ways; waiting turns its clock. At our level in full, unless options say otherwise. */
-export async function judged(ways: readonly Way[], options: Partial<RefereeOptions> = {}): Promise<Judgement> {
-  await using server = await serve(...ways);
-  const { clock } = server;
-  const pace = {
-    now: () => clock.now,
-    async wait(seconds: number) {
-      clock.now += seconds;
-    },
-  };
-  return await judge({
-    url: new URL(server.url),
-    key: MAIN_KEY,
-    limitedKey: LIMITED_KEY,
-    otherEnvironmentKey: undefined,
-    level: 'ours',
-    isFull: true,
-    concurrency: 16,
-    pace,
-    ...options,
-  });
-}
-
 /** A request of a key of the liar. */
-export const request = (key: string, more: Partial<LimitRequest> = {}): LimitRequest => ({
-  path: '/categories',
+const request = (key: string, more: Partial<LimitRequest> = {}): LimitRequest => ({
+  path: '/things',
   ...more,
   headers: { authorization: `Bearer ${key}` },
 });
-export const SECOND = request(LIMITED_KEY, { method: 'POST', body: '{"name":"Conformance-second"}' });
+export const SECOND = request(LIMITED_KEY, { method: 'POST', body: '{}' });
 
-/** Of the limited key as that of any API: fewer requests than at our level show the same. */
+/** Of the limited key: few requests show the same as many. */
 export const LIMIT = 20;
 
-/** Judges the limit of a key of the liar, as that of any API; several ways change answers one after the other. */
+/** Judges the limit of a key of the liar; several ways change answers one after the other. Waiting turns its clock. */
 export async function judgedLimit(ways: readonly Way[], options: Partial<LimitsOptions> = {}) {
   const says: Way = {
     says(answer, asked) {
       for (const way of ways) way.says?.(answer, asked);
     },
   };
-  // A limiter of another kind has the rate of the plan: a token a second.
+  // A limiter of another kind has the usual rate: a token a second.
   const plan = ways.some(({ limiter }) => limiter) ? {} : { limit: LIMIT };
   await using server = await serve(plan, ...ways, says);
   const { clock } = server;

@@ -25,7 +25,7 @@ export interface Limited extends Reading {
   /** The request that spends the limit. */
   readonly first: Wanted;
   /** Other requests of the same caller, which count in the same limit, by name. */
-  readonly others: Readonly<Record<string, (newName: () => string) => Wanted>>;
+  readonly others: Readonly<Record<string, Wanted>>;
   /** A request of another caller, with a limit of its own; undefined if none is known. */
   readonly stranger?: Wanted | undefined;
   /** Answers to `first` before the spending, in order. */
@@ -44,9 +44,9 @@ export interface Limited extends Reading {
   readonly resetTolerance: number;
 }
 
-/** The limit of a trial. Throws `Skipped` if it has none. */
+/** The limit of a trial. Throws `Skipped` while it is not known. */
 export function limitedOf({ limited }: { readonly limited: Limited | undefined }): Limited {
-  if (!limited) throw new Skipped('no --limited-key');
+  if (!limited) throw new Skipped('the limit is not known');
   return limited;
 }
 

@@ -1,15 +1,16 @@
 import { printable } from '../report/write.ts';
 import { type Answer, NoAnswer, type Sent, type Shown, Skipped, shown } from './exchange.ts';
+import { limitedOf } from './limited.ts';
 import { Broken, type Rule, type Verdict } from './rule.ts';
-import type { Secrets } from './secrets.ts';
 import type { Trial } from './trial.ts';
 
+const ANSWER_TRIES = 5;
+
 export interface JudgingOptions {
-  readonly secrets: Secrets;
+  /** A text without the credentials that stand in it. */
+  masked(text: string): string;
   /** Why a rule cannot be judged with the options of the run; undefined if it can. */
   missingFor(rule: Rule): string | undefined;
-  /** Told of each verdict as it is reached. */
-  readonly onVerdict?: ((verdict: Verdict) => void) | undefined;
 }
 
 /** Verdicts in the order of their rules, and what kept the referee from judging as it should. */
@@ -23,19 +24,13 @@ export interface Judged {
 export async function judgeBy(rules: readonly Rule[], trial: Trial, options: JudgingOptions): Promise<Judged> {
   const judging = new Judging(trial, options);
   const verdicts = new Map<string, Verdict>();
+  const rankOf = ({ place }: Rule) => (place === undefined ? 0 : place === 'waits' ? 1 : 2);
   for (const rule of rules.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     verdicts.set(rule.id, await judging.judge(rule));
   }
   const ordered = rules.flatMap(({ id }) => verdicts.get(id) ?? []);
   const nothing = ordered.every(({ verdict }) => verdict === 'skipped') ? 'nothing could be judged' : undefined;
   return { verdicts: ordered, failure: judging.failure ?? nothing };
-}
-
-/** The published rules come first, in case the time is short, then those of a window that is spent by then. */
-function rankOf({ level, place, needs }: Rule): number {
-  if (place !== undefined) return place === 'waits' ? 3 : 4;
-  if (level === 'published') return 0;
-  return needs === 'limited-key' ? 1 : 2;
 }
 
 /** Makes verdicts of what rules throw. A fault of the transport fails one rule; others that meet it are skipped. */
@@ -54,11 +49,9 @@ class Judging {
 
   async judge(rule: Rule): Promise<Verdict> {
     const found = await this.#found(rule);
-    const { id, level, sentence, source, expected } = rule;
-    const about = { id, level, sentence, source, verdict: 'passed', expected, seen: null, reason: null } as const;
-    const verdict: Verdict = { ...about, exchanges: [], ...found };
-    this.#options.onVerdict?.(verdict);
-    return verdict;
+    const { id, sentence, source, expected } = rule;
+    const about = { id, sentence, source, verdict: 'passed', expected, seen: null, reason: null } as const;
+    return { ...about, exchanges: [], ...found };
   }
 
   async #found(rule: Rule): Promise<Partial<Verdict>> {
@@ -86,26 +79,37 @@ class Judging {
     if (cause !== undefined) return skipped(`${printable(seen)}; it is the failure of ${cause}`);
     this.#faults.set(message, id);
     try {
-      await this.#trial.send();
+      await this.#requireAnswer();
     } catch (again) {
       if (again instanceof Skipped) return skipped(again.message);
-      if (!(again instanceof NoAnswer && again.isHttp)) {
-        this.#isGone = true;
-        this.failure = `the server no longer answers: ${printable((again as Error).message)}`;
-        return skipped(this.failure);
-      }
+      this.#isGone = true;
+      this.failure = `the server no longer answers: ${printable((again as Error).message)}`;
+      return skipped(this.failure);
     }
     return this.#failed(seen, [this.#shown(sent)]);
   }
 
+  /** Rejects with `NoAnswer` if the server answers nothing in several tries. */
+  async #requireAnswer(): Promise<void> {
+    const { first } = limitedOf(this.#trial);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#trial.sendOnce(first);
+        return;
+      } catch (error) {
+        if (error instanceof NoAnswer && error.isHttp) return;
+        if (!(error instanceof NoAnswer) || tries === ANSWER_TRIES) throw error;
+      }
+    }
+  }
+
   #failed(seen: string, exchanges: readonly Shown[]): Partial<Verdict> {
-    return { verdict: 'failed', seen: this.#options.secrets.masked(printable(seen)), exchanges };
+    return { verdict: 'failed', seen: this.#options.masked(printable(seen)), exchanges };
   }
 
   #shown(sent: Sent, answer?: Answer): Shown {
-    const { secrets } = this.#options;
-    const { request, response, curl } = shown(sent, answer, (path) => this.#trial.client.addressOf(path));
-    return { request: secrets.masked(request), response: secrets.masked(response), curl: secrets.asCommand(curl) };
+    const { request, response } = shown(sent, answer);
+    return { request: this.#options.masked(request), response: this.#options.masked(response) };
   }
 }
 

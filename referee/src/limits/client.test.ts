@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { Client } from './client.ts';
+import type { Sent } from './exchange.ts';
+
+const LIST: Sent = { method: 'GET', path: '/categories', headers: {}, body: undefined };
+const SENDING = { timeoutMs: 30_000 };
+const MIB = 1024 * 1024;
+
+interface Served extends AsyncDisposable {
+  readonly client: Client;
+  readonly sockets: readonly Socket[];
+}
+
+async function serving(server: Server, path = '/v1'): Promise<Served> {
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new Client(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`));
+  return {
+    client,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+const answering = (listener: RequestListener, path?: string) => serving(createServer(listener), path);
+/** A server that speaks once to each connection as soon as something comes, and ends it. */
+const saying = (text: string) => serving(createTcpServer((socket) => socket.once('data', () => socket.end(text))));
+
+test('the first 64 KiB of a body are kept, and beyond 8 MiB the connection ends', async () => {
+  await using served = await answering(({ url = '' }, response) => {
+    response.end(Buffer.alloc(Number(url.replace('/v1/', '')), 'x'));
+  });
+  for (const [bytes, connections] of [
+    [65_537, 1],
+    [8 * MIB, 1],
+    [8 * MIB + 1, 1],
+    [1, 2],
+  ] as const) {
+    const { body } = await served.client.send({ ...LIST, path: `/${bytes}` }, SENDING);
+    assert.deepEqual([body.length, served.sockets.length], [Math.min(bytes, 65_536), connections]);
+  }
+});
+
+test('headers have lower case, and repeated ones are joined', async () => {
+  await using served = await saying('HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nX-B: 3\r\ncontent-length: 0\r\n\r\n');
+  const { headers } = await served.client.send(LIST, SENDING);
+  assert.deepEqual(Object.fromEntries(headers), { 'x-a': '1, 2', 'x-b': '3', 'content-length': '0' });
+});
+
+test('a slash at the end of a base address is none of its paths', async () => {
+  for (const path of ['/v1', '/v1/']) {
+    await using served = await answering(({ url, headers }, response) => {
+      response.end(JSON.stringify([url, headers['content-length']]));
+    }, path);
+    const { client } = served;
+    assert.equal((await client.send({ ...LIST, method: 'POST', body: 'é' }, SENDING)).body, '["/v1/categories","2"]');
+    assert.match(client.addressOf('/a'), /^http:\/\/127\.0\.0\.1:\d+\/v1\/a$/);
+  }
+});
+
+test('an answer that is late says for how long', async () => {
+  await using served = await answering(() => {});
+  await assert.rejects(served.client.send(LIST, { timeoutMs: 1.5 }), {
+    message: 'no answer: none came within 1 s',
+    code: 'LATE',
+    sent: LIST,
+  });
+});
+
+test('a request is repeated on another connection if its own had been idle, and only then', async () => {
+  let requests = 0;
+  await using served = await answering(({ socket }, response) => {
+    requests += 1;
+    if (requests === 2 || requests > 3) socket.destroy();
+    else response.end(`${requests}`);
+  });
+  const { client, sockets } = served;
+  assert.equal((await client.send(LIST, SENDING)).body, '1');
+  assert.equal((await client.send(LIST, SENDING)).body, '3');
+  assert.equal(sockets.length, 2);
+  await assert.rejects(client.send(LIST, { ...SENDING, isAlone: true }), {
+    message: 'no answer: socket hang up',
+    code: 'ECONNRESET',
+  });
+  assert.equal(requests, 4);
+});
+
+test('requests that follow each other share a connection, of many at once 16, and one alone has its own', async () => {
+  const waiting: (() => void)[] = [];
+  let isHeld = false;
+  await using served = await answering((_, response) => {
+    waiting.push(() => response.end());
+    if (!isHeld) waiting.pop()?.();
+    else if (waiting.length === 16) for (const go of waiting.splice(0)) go();
+  });
+  const { client, sockets } = served;
+  for (let i = 0; i < 3; i += 1) await client.send(LIST, SENDING);
+  assert.equal(sockets.length, 1);
+  isHeld = true;
+  await Promise.all(Array.from({ length: 32 }, () => client.send(LIST, SENDING)));
+  assert.equal(sockets.length, 16);
+  isHeld = false;
+  await client.send(LIST, { ...SENDING, isAlone: true });
+  assert.equal(sockets.length, 17);
+});
+
+describe('a server is told from others that', () => {
+  test('ends an answer before its Content-Length', async () => {
+    for (const text of [
+      'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[]',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]',
+    ]) {
+      await using served = await saying(text);
+      await assert.rejects(served.client.send(LIST, SENDING), { message: 'the body ends early', isHttp: true });
+    }
+  });
+
+  test('speaks HTTP/2 only, in the clear and by its choice in the handshake', async () => {
+    await using served = await serving(createHttp2Server() as unknown as Server);
+    await assert.rejects(served.client.send(LIST, SENDING), { message: 'it speaks HTTP/2 only' });
+  });
+});

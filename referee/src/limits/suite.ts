@@ -1,0 +1,32 @@
+import { countOf, type Suite } from '../report/write.ts';
+import type { Report, Verdict } from './rule.ts';
+
+const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
+
+/** The verdict on a limit for every writer. */
+export function limitsSuite({ url, family, limit, rules }: Report): Suite {
+  return {
+    name: `${url}, ${family}${limit ? `: ${limit} requests` : ''}`,
+    words: WORDS,
+    verdicts: rules.map((verdict) => {
+      const { id, verdict: kind, sentence, source, seen, reason } = verdict;
+      return {
+        id,
+        verdict: kind,
+        sentence: `${sentence} (${source})`,
+        message: seen ?? reason ?? '',
+        details: kind === 'failed' ? detailsOf(verdict) : [],
+      };
+    }),
+  };
+}
+
+/** The number of verdicts of each kind. */
+export function countsOf(rules: readonly Verdict[]): Record<Verdict['verdict'], number> {
+  return { passed: countOf(rules, 'passed'), failed: countOf(rules, 'failed'), skipped: countOf(rules, 'skipped') };
+}
+
+function detailsOf({ expected, exchanges }: Verdict): string[] {
+  const shown = exchanges.flatMap(({ request, response }) => [...request.split('\n'), ...`→ ${response}`.split('\n')]);
+  return [`expected: ${expected}`, ...shown];
+}
