@@ -39,12 +39,13 @@ test('checks that take longer than a minute are given up, with their thread', as
 test('only a host of the loopback interface is taken for one', async () => {
   using folder = temporaryFolder();
   const warned = async (host: string) => {
-    const { stdout } = await run(['doctor', '--host', host, '--operator-host', host], { cwd: folder.path });
-    return [...stdout.matchAll(/^warning (\w+) listener: /gm)].map(([, listener]) => listener);
+    const { code, stdout } = await run(['doctor', '--host', host, '--operator-host', host], { cwd: folder.path });
+    assert.equal(code, 0);
+    return stdout.includes(`warning settings: OPERATOR_HOST is ${host}: `);
   };
-  for (const host of ['127.0.0.1', '127.255.0.9', '::1', 'localhost']) assert.deepEqual(await warned(host), [], host);
+  for (const host of ['127.0.0.1', '127.255.0.9', '::1', 'localhost']) assert.equal(await warned(host), false, host);
   for (const host of ['0.0.0.0', '::', '::1f', '1127.0.0.1', '10.127.0.1', 'localhost.example', 'my.localhost'])
-    assert.deepEqual(await warned(host), ['operator', 'public'], host);
+    assert.equal(await warned(host), true, host);
 });
 
 test('tables that this release made are up to date, and no later one added to them', async () => {

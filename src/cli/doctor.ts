@@ -36,7 +36,10 @@ interface Readiness {
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
-  withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), SETTING_NAMES)
+  withSettings(
+    program.command('doctor').description('Check settings, database, Redis, service and backups'),
+    SETTING_NAMES,
+  )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }, self: Command) => {
       const findings = await examineSettings(() => sources(self, invocation));
@@ -135,20 +138,10 @@ function versions(): Finding {
   return ok('versions', `pet-catalog ${VERSION}, Node ${node}, SQLite ${sqlite}`);
 }
 
-function listeners({ host, operatorHost, database, redis }: Config): Finding[] {
+function listeners({ operatorHost, operatorHosts }: Config): Finding[] {
   const findings = [ok('settings', 'Every setting is valid')];
-  if (!LOOPBACK.test(operatorHost)) {
-    const finding = `The operator listener is on ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
-    const advice = 'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network';
-    findings.push(warning('operator listener', finding, advice));
-  }
-  if (!LOOPBACK.test(host)) {
-    const finding = `The public listener is on ${host} and speaks plain HTTP: keys are sent unencrypted`;
-    const advice = 'put a TLS proxy in front and let only it reach this port';
-    findings.push(warning('public listener', finding, advice));
-  }
-  if (database.engine === 'postgres' && !redis) {
-    findings.push(ok('instances', 'PostgreSQL without REDIS_URL supports one instance, which counts alone'));
-  }
-  return findings;
+  if (LOOPBACK.test(operatorHost) || operatorHosts.length > 0) return findings;
+  const finding = `OPERATOR_HOST is ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
+  const advice = 'set it to 127.0.0.1, or let only a proxy reach it and name its host in OPERATOR_HOSTS';
+  return [...findings, warning('settings', finding, advice)];
 }

@@ -25,12 +25,3 @@ export function problem(check: string, finding: string, advice: string): Finding
 
 /** A backup is overdue after this many intervals. */
 export const BACKUP_INTERVALS_MAX = 2;
-const CLOCK_SECONDS_MAX = 2;
-
-/** Compares a server's clock with the local one; both in Unix seconds. */
-export function compareClocks(server: string, remote: number, local: number): Finding {
-  const skew = Math.abs(remote - local);
-  const finding = `The clock here and that of ${server} are ${skew.toFixed(1)} s apart`;
-  if (skew <= CLOCK_SECONDS_MAX) return ok('clock', finding);
-  return warning('clock', finding, 'synchronise both by NTP: limits and headers depend on the time');
-}

@@ -7,10 +7,7 @@ import { MACHINE } from '../../stdx/time.ts';
 import { inspectRedis } from './doctor.ts';
 
 const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
-const ANSWERS = new Map([
-  ['PING', '+PONG\r\n'],
-  ['INFO', bulk('redis_version:8.0.1')],
-]);
+const ANSWERS = new Map([['INFO', bulk('redis_version:8.0.1')]]);
 const unusable = (why: string) => ({
   check: 'redis',
   status: 'problem',
@@ -36,20 +33,13 @@ async function inspected(answer: (command: string) => string, time?: Parameters<
 
 /** What `doctor` says of a server that describes itself with these lines of INFO. */
 async function saidOf(lines: readonly string[]): Promise<string[]> {
-  const seconds = `${Math.floor(Date.now() / 1_000) - 3_602}`;
-  const answers = new Map([
-    ...ANSWERS,
-    ['INFO', bulk(lines.join('\r\n'))],
-    ['TIME', `*2\r\n${bulk(seconds)}${bulk('500000')}`],
-  ]);
-  const [reached, ...others] = await inspected((command) => answers.get(command) ?? '+OK\r\n');
-  const name = /^(.+) answers within \d+\.\d ms$/.exec(reached?.finding ?? '')?.[1] ?? '';
-  const clock = /^The clock here and that of Redis are 360\d\.\d s apart$/;
-  return [name, ...others.map(({ finding }) => (clock.test(finding) ? 'an hour apart' : finding))];
+  const about = bulk(lines.join('\r\n'));
+  const found = await inspected((command) => (command === 'INFO' ? about : '+OK\r\n'));
+  return found.map(({ finding }) => finding);
 }
 
 test('a server that does not answer, or not all, is told as such after five seconds', async () => {
-  for (const silentAt of ['PING', 'INFO', 'TIME', 'EVAL']) {
+  for (const silentAt of ['INFO', 'EVAL']) {
     const waits: number[] = [];
     const asked = Promise.withResolvers<void>();
     const answer = (command: string) => {
@@ -79,21 +69,13 @@ test('a server that cannot be reached, or ends, is told as such', async () => {
 });
 
 test('a server is called by its own name, with what it cannot be used for', async () => {
-  for (const role of ['role:master', 'of unknown role'])
-    assert.deepEqual(await saidOf(['redis_version:8.0.1', role]), ['Redis 8.0.1', 'an hour apart', 'It counts']);
+  assert.deepEqual(await saidOf(['redis_version:8.0.1']), ['Redis 8.0.1 answers', 'It counts']);
   const valkey = ['server_name:valkey', 'redis_version:7.2.4', 'valkey_version:8.1.0'];
-  assert.deepEqual(await saidOf([...valkey, 'role:slave', 'maxmemory_policy:allkeys-lru']), [
-    'Valkey 8.1.0',
-    'It is a replica: nothing can be counted in it',
-    'It evicts counts when its memory is full (maxmemory-policy allkeys-lru)',
-    'an hour apart',
-  ]);
-  // Every count expires, so that these policies evict counts too.
-  for (const policy of ['volatile-lru', 'volatile-ttl'])
-    assert.deepEqual(await saidOf(['redis_version:8.0.1', `maxmemory_policy:${policy}`]), [
-      'Redis 8.0.1',
+  // Every count expires, so that `volatile-` policies evict counts too.
+  for (const policy of ['allkeys-lru', 'volatile-lru', 'volatile-ttl'])
+    assert.deepEqual(await saidOf([...valkey, `maxmemory_policy:${policy}`]), [
+      'Valkey 8.1.0 answers',
       `It evicts counts when its memory is full (maxmemory-policy ${policy})`,
-      'an hour apart',
       'It counts',
     ]);
 });
