@@ -20,9 +20,9 @@ import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit, storeEvents } from './telemetry/audit-log.ts';
+import { measureCapacity } from './telemetry/capacity.ts';
 import { createEvents, type EventSinks, type Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
-import { measureFullness } from './telemetry/fullness.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { API_SIDE } from './telemetry/request-metrics.ts';
@@ -158,7 +158,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 
   started.use(setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref());
   started.use(setInterval(() => storage.history.purge().catch(events.historyNotPurged), PURGE_INTERVAL_MS).unref());
-  started.use(await measureFullness({ storage, time, events, bounds: config }));
+  started.use(await measureCapacity({ storage, time, events, bounds: config }));
   started.use(await followAudit(storage.audit, events.operatorChanged));
 
   for (const { method, path, success } of OPERATIONS) {

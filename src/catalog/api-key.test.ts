@@ -72,7 +72,7 @@ test('a key is made as it is wanted, up to each bound, and refused in words beyo
     pausedAt: null,
     owner: null,
     ban: null,
-    epoch: 0,
+    banGeneration: 0,
   });
   const limits = (minute: number, day: number) => ({ plan: 'enterprise', limits: { minute, day } }) as const;
   for (const wanted of [

@@ -65,7 +65,7 @@ export interface ApiKey {
    * The number of times that an operator lifted the bans of the key: what was counted or decided before the last time
    * is void.
    */
-  readonly epoch: number;
+  readonly banGeneration: number;
 }
 
 /** The stored part of a secret: enough to recognise it, too little to use it. */
@@ -104,7 +104,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     pausedAt: null,
     owner: wanted.owner ?? null,
     ban: null,
-    epoch: 0,
+    banGeneration: 0,
   };
   return { key, secret };
 }
@@ -273,17 +273,17 @@ export interface KeyStorage {
   /**
    * Imposes a ban, unless one of the key's bans runs meanwhile: then that one stands. With `isAnswered` it is stored as
    * it is, because a client was answered with it; else storage gives it end and level. Undefined if the key's bans were
-   * lifted since the epoch in which it was decided, or if there is no such key. Made again with the same start, it
+   * lifted since the generation in which it was decided, or if there is no such key. Made again with the same start, it
    * returns the ban of the first time.
    */
   impose(
     id: string,
     ban: Ban,
-    decided: { readonly epoch: number; readonly isAnswered: boolean },
+    decided: { readonly banGeneration: number; readonly isAnswered: boolean },
   ): Promise<{ ban: RunningBan; isNew: boolean } | undefined>;
   /**
-   * Ends the running ban, so that it does not lengthen later ones, and begins the next epoch. False without a running
-   * ban: the epoch begins all the same, which ends one that is still to be stored.
+   * Ends the running ban, so that it does not lengthen later ones, and begins the next generation. False without a
+   * running ban: the generation begins all the same, which ends one that is still to be stored.
    */
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
   /** The running bans of keys that are neither revoked nor expired, the latest first, with the id of the key. */

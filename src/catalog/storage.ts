@@ -43,13 +43,13 @@ export interface Storage extends AsyncDisposable {
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
   /** Measures how full the catalog is, how large its database, and how many keys are near their limit. */
-  fullness(): Promise<Fullness>;
+  capacity(): Promise<Capacity>;
   /** Fulfilled if the engine answers a read; reports whether writes fail now. */
   check(): Promise<{ readonly isWriteFailing: boolean }>;
 }
 
 /** The size of the catalog against its bounds, that of its database, in bytes, and the keys near their own bound. */
-export interface Fullness {
+export interface Capacity {
   readonly categories: number;
   /** The bytes of the list of all categories, as it is sent. */
   readonly listBytes: number;

@@ -70,7 +70,7 @@ export function weightOf({ served, clientErrors, refused, serverErrors }: UsageC
   return sort === 'errors' ? errors : served + refused + errors;
 }
 
-/** Those with most of something, without those that have none of it. */
+/** The top entries by `sort`, without zeros. */
 export function mostOf<T extends UsageCounts & { readonly id: string }>(all: readonly T[], sort: UsageSort): T[] {
   return all
     .filter((each) => weightOf(each, sort) > 0)
@@ -83,7 +83,7 @@ export interface UsagePoint extends UsageCounts {
 
 export const ALL_KEYS = '*';
 
-/** The resolutions in which usage is kept, and for how long. Hours become days, minutes are deleted. */
+/** Retention of usage by resolution: minutes for 2 days, hours for 62 days, which then become days, for two years. */
 export const USAGE_PERIODS = {
   minute: { seconds: MINUTE_SECONDS, keptSeconds: 2 * DAY_SECONDS },
   hour: { seconds: HOUR_SECONDS, keptSeconds: 62 * DAY_SECONDS },
@@ -203,7 +203,7 @@ export interface UsageStorage {
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;
   /** The usage of each route in each step that has any, by time. */
   routes(query: RoutesQuery): Promise<RoutePoint[]>;
-  /** When each of these keys was last used, as far as its usage is kept; without those that were not. */
+  /** When each of these keys was last used; keys with no recorded use are omitted. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
   /** Deletes expired usage, and adds expired hours to their days. */
   purge(now: number): Promise<void>;

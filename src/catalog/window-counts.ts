@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Limits } from './plan.ts';
 
-/** The counts of both windows of a key. `minuteEnds` is in seconds, `day` in days since 1970. */
+/**
+ * The counts of both windows of a key. `minuteEnds` is in seconds, `day` in days since 1970. One process counts by its
+ * monotonic clock; with Redis the clock of the server that has the key counts, in a cluster that of its master.
+ */
 export interface Counts {
   readonly minuteEnds: number;
   readonly minuteUsed: number;

@@ -65,13 +65,13 @@ export function createApp(options: AppOptions): Serve {
         ...exchange.ownHeaders,
         ...behindGateway(deprecationHeaders(call.operation, exchange), prefix),
       ];
-    return whenKnown(authenticator.authenticate(exchange.request), admit, call);
+    return thenSync(authenticator.authenticate(exchange.request), admit, call);
   }
 
   function admit({ key, refused }: Authentication, call: PublicCall): Answer | Promise<Answer> {
     if (refused) return refused;
     call.exchange.key = key;
-    return whenKnown(call.operation?.free ? limiter.peek(key) : limiter.charge(key), decide, call);
+    return thenSync(call.operation?.free ? limiter.peek(key) : limiter.charge(key), decide, call);
   }
 
   function decide(decision: Decision, call: PublicCall): Answer | Promise<Answer> {
@@ -111,11 +111,11 @@ function behindGateway(headers: readonly string[], prefix: string): readonly str
  * Fast path: the next gate follows synchronously on a value in memory. Awaiting a promise costs as much as a gate, and
  * a closure over the call more memory than the call.
  */
-function whenKnown<T>(value: T | Promise<T>, gate: Gate<T>, call: PublicCall): Answer | Promise<Answer> {
-  return value instanceof Promise ? onceKnown(value, gate, call) : gate(value, call);
+function thenSync<T>(value: T | Promise<T>, gate: Gate<T>, call: PublicCall): Answer | Promise<Answer> {
+  return value instanceof Promise ? thenAsync(value, gate, call) : gate(value, call);
 }
 
-async function onceKnown<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall): Promise<Answer> {
+async function thenAsync<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall): Promise<Answer> {
   return gate(await value, call);
 }
 

@@ -18,7 +18,7 @@ const LIMITS = { minute: 4, day: 1_000 };
 const BAN_AFTER = 6;
 
 type Stored = { ban: RunningBan; isNew: boolean } | undefined;
-type Decided = { readonly epoch: number; readonly isAnswered: boolean };
+type Decided = { readonly banGeneration: number; readonly isAnswered: boolean };
 
 function bench({ banAfter = BAN_AFTER } = {}) {
   const time = new VirtualTime(NOON * 1_000);
@@ -126,7 +126,7 @@ test('a ban is told once it is stored, with its end, and by what it was earned',
   assert.deepEqual([minute, day.remaining], [{ limit: 4, remaining: 0, reset: NOON + 60 }, 991]);
   const [[keyId, decided, how]] = at.asked as [(typeof at.asked)[0]];
   assert.deepEqual([keyId, decided.startedAt, decided.reason], [at.key.id, NOON, reason]);
-  assert.deepEqual(how, { epoch: 0, isAnswered: false });
+  assert.deepEqual(how, { banGeneration: 0, isAnswered: false });
   const [told] = at.events.bans;
   assert.deepEqual([told?.keyId, told?.startedAt, told?.endsAt, told?.level], [at.key.id, NOON, NOON + 60, 1]);
   assert.deepEqual(at.plans, ['enterprise']);
@@ -261,7 +261,7 @@ test('a limiter that stops stores what waits', async () => {
   assert.equal(at.asked.length, length, 'and nothing later');
 });
 
-test('a ban whose epoch is over is not imposed, and one that waits for storage ends with it', async () => {
+test('a ban whose generation is over is not imposed, and one that waits for storage ends with it', async () => {
   const at = bench();
   at.played.outcome = () => undefined;
   at.played.refusals = 6;
@@ -270,7 +270,8 @@ test('a ban whose epoch is over is not imposed, and one that waits for storage e
   at.played.failure = new Error('no storage');
   assert.equal((await at.charge()).refusal, 'key_banned');
   at.played.refusals = 0;
-  assert.equal((await at.charge({ ...at.key, epoch: 1 })).refusal, 'rate_limit_exceeded', 'once the key says so');
+  const lifted = await at.charge({ ...at.key, banGeneration: 1 });
+  assert.equal(lifted.refusal, 'rate_limit_exceeded', 'once the key says so');
   at.played.failure = undefined;
   await at.time.pass(500);
   assert.equal((await at.charge()).refusal, 'rate_limit_exceeded', 'or storage');
@@ -279,10 +280,10 @@ test('a ban whose epoch is over is not imposed, and one that waits for storage e
   assert.equal(at.asked.length, length);
 });
 
-test('a ban of the new epoch holds for a request that still has the key of the last one', async () => {
+test('a ban of the new generation holds for a request that still has the key of the last one', async () => {
   const at = bench();
   at.played.refusals = 6;
-  await at.charge({ ...at.key, epoch: 1 });
+  await at.charge({ ...at.key, banGeneration: 1 });
   at.played.refusals = 0;
   assert.equal((await at.charge()).refusal, 'key_banned');
 });

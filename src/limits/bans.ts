@@ -1,7 +1,6 @@
 import type { ApiKey } from '../catalog/api-key.ts';
 import { enforced, nextBan, type RunningBan, runningBan } from '../catalog/ban.ts';
 import { CatalogError } from '../catalog/error.ts';
-import type { PlanName } from '../catalog/plan.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, type Timer, within } from '../stdx/time.ts';
@@ -28,27 +27,26 @@ export interface BansOptions {
 
 /** A ban that was decided here, until it is over. */
 interface Imposed {
-  readonly keyId: string;
-  readonly plan: PlanName;
-  readonly epoch: number;
+  /** The key as it was then. */
+  readonly key: ApiKey;
   /** The steady second at which it was decided. */
   readonly since: number;
   ban: RunningBan;
   /** True if a client may have been answered with it: from then on it is enforced here. */
   isAnswered: boolean;
-  /** True if storage has it, or another one in its place. */
+  /** True once this or a competing ban is stored. */
   isStored: boolean;
   isUnderWay: boolean;
 }
 
 /**
- * Counts a refusal in an epoch of its key: in the window that the first one opened, but for those in flight with it.
- * What was counted in an earlier epoch is forgotten; a request of an earlier one counts nothing.
+ * Counts a refusal in a generation of its key's bans: in the window that the first one opened, but for those in flight
+ * with it. What was counted in an earlier generation is forgotten; a request of an earlier one counts nothing.
  */
-export function countRefusal(known: WindowState, epoch: number, { steady }: Moment): WindowState {
-  if (epoch < known.epoch) return known;
-  if (epoch > known.epoch || steady >= known.refusalsEnd) {
-    return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, epoch };
+export function countRefusal(known: WindowState, banGeneration: number, { steady }: Moment): WindowState {
+  if (banGeneration < known.banGeneration) return known;
+  if (banGeneration > known.banGeneration || steady >= known.refusalsEnd) {
+    return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, banGeneration };
   }
   const opened = known.refusalsEnd - REFUSAL_WINDOW_SECONDS;
   return steady < opened + IN_FLIGHT_SECONDS ? known : { ...known, refusals: known.refusals + 1 };
@@ -106,13 +104,13 @@ export class Bans implements Limiter {
     await this.#limiter[Symbol.asyncDispose]();
   }
 
-  /** The ban that keeps a key out now: of the one that came with the key and one decided here the later to end. */
+  /** The active ban: the stored or the local one, whichever ends later. */
   #banOf(key: ApiKey): RunningBan | undefined {
     // Fast path: most keys were never banned.
     if (key.ban === null && this.#own.size === 0) return undefined;
     const now = this.#options.time.now();
     const stored = runningBan(key.ban, now);
-    const own = this.#own.get(key.id)?.findLast(({ isAnswered, epoch }) => isAnswered && epoch >= key.epoch);
+    const own = this.#lastOf(key, ({ isAnswered }) => isAnswered);
     const running = own && runningBan(own.ban, now);
     return stored && running && stored.ends > running.ends ? stored : (running ?? stored);
   }
@@ -146,10 +144,9 @@ export class Bans implements Limiter {
   async #impose(key: ApiKey, decision: Decision, earlier: readonly Imposed[]): Promise<Decision> {
     const now = this.#options.time.now();
     const reason = `refused ${decision.refusals} more times within a minute of a 429`;
-    const last = earlier.findLast(({ epoch }) => epoch >= key.epoch)?.ban ?? key.ban;
+    const last = this.#lastOf(key)?.ban ?? key.ban;
     const ban = enforced(nextBan(last, { startedAt: now.unix, reason }), now);
-    const state = { isAnswered: false, isStored: false, isUnderWay: false };
-    const own: Imposed = { keyId: key.id, plan: key.plan, epoch: key.epoch, since: now.steady, ban, ...state };
+    const own: Imposed = { key, since: now.steady, ban, isAnswered: false, isStored: false, isUnderWay: false };
     this.#own.set(key.id, [...earlier, own]);
     try {
       const stored = await within(this.#store(own), { ms: STORED_MS, lateness, time: this.#options.time });
@@ -168,12 +165,20 @@ export class Bans implements Limiter {
     return this.#tell(this.#limiter.current(key, decision), ban);
   }
 
-  /** Stores a ban. Returns the one that stands then, which is enforced from now on; undefined if its epoch is over. */
+  /** The last ban decided here in the generation of the key, or a later one. */
+  #lastOf({ id, banGeneration }: ApiKey, isWanted = (_: Imposed) => true): Imposed | undefined {
+    return this.#own.get(id)?.findLast((own) => own.key.banGeneration >= banGeneration && isWanted(own));
+  }
+
+  /** Stores a ban. Returns the one that is enforced from now on; undefined if its generation is over. */
   async #store(own: Imposed): Promise<RunningBan | undefined> {
-    const { keyId, plan, epoch, isAnswered } = own;
+    const { id: keyId, plan, banGeneration } = own.key;
     own.isUnderWay = true;
     try {
-      const stored = await this.#options.storage.keys.impose(keyId, own.ban, { epoch, isAnswered });
+      const stored = await this.#options.storage.keys.impose(keyId, own.ban, {
+        banGeneration,
+        isAnswered: own.isAnswered,
+      });
       if (!stored) {
         this.#forget(own);
         return undefined;
@@ -205,9 +210,9 @@ export class Bans implements Limiter {
   }
 
   #forget(own: Imposed): void {
-    const left = (this.#own.get(own.keyId) ?? []).filter((each) => each !== own);
-    if (left.length > 0) this.#own.set(own.keyId, left);
-    else this.#own.delete(own.keyId);
+    const left = (this.#own.get(own.key.id) ?? []).filter((each) => each !== own);
+    if (left.length > 0) this.#own.set(own.key.id, left);
+    else this.#own.delete(own.key.id);
   }
 }
 

@@ -62,7 +62,7 @@ export class LocalLimiter implements WindowLimiter {
     const { state, decision } = charge(known.state, key.limits, now);
     if (decision.refusal) {
       // A refusal is nothing to save.
-      known.state = countRefusal(state, key.epoch, now);
+      known.state = countRefusal(state, key.banGeneration, now);
       return { ...decision, refusals: known.state.refusals };
     }
     known.state = state;

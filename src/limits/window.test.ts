@@ -58,18 +58,19 @@ test('with both windows spent the refusal names the day, and the wait covers bot
   }
 });
 
-test('refusals count from two seconds after the first until its minute is over, within one epoch', () => {
+test('refusals count from two seconds after the first until its minute is over, within one generation', () => {
   const at = (seconds: number) => ({ unix: NOON + seconds, steady: NOON - 1_000 + seconds });
-  const refuse = (state = UNUSED, epoch: number, ...seconds: number[]) =>
-    seconds.reduce((known, second) => countRefusal(known, epoch, at(second)), state);
+  const refuse = (state = UNUSED, banGeneration: number, ...seconds: number[]) =>
+    seconds.reduce((known, second) => countRefusal(known, banGeneration, at(second)), state);
   assert.deepEqual(refuse(UNUSED, 0, 0), { ...UNUSED, refusalsEnd: at(60).steady });
   assert.equal(refuse(UNUSED, 0, 0, 0, 1, 1).refusals, 0, 'those in flight with the first do not count');
   assert.equal(refuse(UNUSED, 0, 0, 1, 2, 2, 59).refusals, 3);
   assert.equal(refuse(UNUSED, 0, 0, 2, 59, 60).refusals, 0, 'the next minute begins anew');
   const counted = refuse(UNUSED, 1, 0, 2, 3);
-  assert.deepEqual([counted.refusals, counted.epoch], [2, 1]);
-  assert.deepEqual(refuse(counted, 2, 4), { ...UNUSED, refusalsEnd: at(64).steady, epoch: 2 }, 'a lift forgets');
-  assert.equal(refuse(counted, 0, 4), counted, 'a request of an earlier epoch counts nothing');
+  assert.deepEqual([counted.refusals, counted.banGeneration], [2, 1]);
+  const lifted = { ...UNUSED, refusalsEnd: at(64).steady, banGeneration: 2 };
+  assert.deepEqual(refuse(counted, 2, 4), lifted, 'a lift forgets');
+  assert.equal(refuse(counted, 0, 4), counted, 'a request of an earlier generation counts nothing');
   const { state } = charge(counted, { minute: 1, day: 1 }, at(4));
   const used = { minuteEnds: at(64).steady, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
   assert.deepEqual(state, { ...counted, ...used }, 'an admitted request forgets none');

@@ -8,12 +8,12 @@ type Refusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'key_banned';
 /**
  * The limiter's state of one key. `minuteEnds` and `refusalsEnd` are steady seconds, so that a stepped system clock
  * neither frees nor locks out a client; `day` counts UTC days since 1970 and never goes back. The refusals are known to
- * one process alone, and belong to an epoch of the key.
+ * one process alone, and belong to a generation of the key's bans.
  */
 export interface WindowState extends Counts {
   readonly refusalsEnd: number;
   readonly refusals: number;
-  readonly epoch: number;
+  readonly banGeneration: number;
 }
 
 /** One window as the client sees it; `reset` is in Unix seconds. */
@@ -35,7 +35,7 @@ export interface Decision {
   readonly day: WindowView;
   readonly ban?: { readonly until: number; readonly reason: string };
   readonly now: number;
-  /** The number of refusals of the key within a minute of a 429, as far as that counts; absent if that is not known. */
+  /** Refusals counted towards a ban; absent without counts. */
   readonly refusals?: number;
 }
 
@@ -51,7 +51,7 @@ export const UNUSED: WindowState = {
   dayUsed: 0,
   refusalsEnd: 0,
   refusals: 0,
-  epoch: 0,
+  banGeneration: 0,
 };
 
 /**
@@ -72,7 +72,7 @@ export function charge(known: WindowState, limits: Limits, now: Moment): Charge 
     dayUsed: state.dayUsed + 1,
     refusalsEnd: state.refusalsEnd,
     refusals: state.refusals,
-    epoch: state.epoch,
+    banGeneration: state.banGeneration,
   };
   return { state: counted, decision: admitted(counted, limits, now) };
 }

@@ -6,7 +6,7 @@ import { conclude } from '../http/gates.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
-import { keptOnceMade } from '../stdx/one-at-a-time.ts';
+import { memoizeAsync } from '../stdx/one-at-a-time.ts';
 import { API_BASE } from './api/operation.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { Rates } from './overview/rates.ts';
@@ -23,8 +23,8 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
   const rates = new Rates(rest.metrics, rest.time);
   const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
-  const openConsole = keptOnceMade(async () => (await import('./console.ts')).createConsole(options));
-  const openApi = keptOnceMade(async () => (await import('./api/app.ts')).createOperatorApi(options));
+  const openConsole = memoizeAsync(async () => (await import('./console.ts')).createConsole(options));
+  const openApi = memoizeAsync(async () => (await import('./api/app.ts')).createOperatorApi(options));
   const pages = new Map(operatorPages(options, operatorUrl));
   const refuseHost = hostGate(hosts);
   return {
@@ -51,7 +51,7 @@ function operatorPages(
   { health, metrics: { registry } }: ConsoleOptions,
   operatorUrl: () => string,
 ): [string, PageHandler][] {
-  const contract = keptOnceMade(async () =>
+  const contract = memoizeAsync(async () =>
     JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument()),
   );
   return [

@@ -19,7 +19,7 @@ export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** Makes a value once. A failure is not kept: the next call tries again. */
-export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
+export function memoizeAsync<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make().catch((error) => {

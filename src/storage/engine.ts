@@ -1,5 +1,5 @@
 import type { Sql } from 'sql-template-tag';
-import type { Fullness } from '../catalog/storage.ts';
+import type { Capacity } from '../catalog/storage.ts';
 import type { Tables } from './sql/tables.ts';
 
 /**
@@ -77,7 +77,7 @@ export interface Engine {
   reconnect?(): void;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
-  size(): Promise<Pick<Fullness, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;
+  size(): Promise<Pick<Capacity, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;
   /** Throws if what is written would be lost, because the files of the database are damaged, or were replaced. */
   assertInPlace?(): void;
   /** Fulfilled, with the reason, when this process can no longer write and has to end. */

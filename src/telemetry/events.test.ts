@@ -84,7 +84,7 @@ const BAN = { keyId: 'key_1', startedAt: 0, endsAt: 60, reason: 'hasty' };
 const BY = { actor: 'ann', via: 'api' } as const;
 const CHANGED = { id: 1, at: 2, operator: BY, action: 'key.create', target: 'key_1', before: null, after: {} } as const;
 const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
-const FULLNESS = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 8 };
+const CAPACITY = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 8 };
 const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
 
 /** Each event with the samples that it changes, and its line by level and members. */
@@ -178,7 +178,7 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     ['error', { event: 'backup_failed', reason: 'full' }],
   ],
   [
-    (events) => events.fullnessMeasured({ ...FULLNESS, categoriesMax: 6, categoriesBytesMax: 7 }),
+    (events) => events.capacityMeasured({ ...CAPACITY, categoriesMax: 6, categoriesBytesMax: 7 }),
     {
       categories: 1,
       categories_max: 6,

@@ -3,7 +3,7 @@ import { type AuditEntry, SERVICE_EVENTS, type ServiceEvent } from '../catalog/a
 import type { Ban } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
-import type { Fullness } from '../catalog/storage.ts';
+import type { Capacity } from '../catalog/storage.ts';
 import { FailureLog } from './failure-log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Side } from './request-metrics.ts';
@@ -289,7 +289,7 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
     connectionRefused: () => metrics.connectionsRefused.inc(),
     /** A connection was closed because of too many unserved requests, or because its client does not read. */
     connectionCutOff: () => metrics.connectionsCutOff.inc(),
-    fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }) {
+    capacityMeasured(measured: Capacity & { categoriesMax: number; categoriesBytesMax: number }) {
       metrics.categories.set(measured.categories);
       metrics.categoriesMax.set(measured.categoriesMax);
       metrics.listBytes.set(measured.listBytes);

@@ -18,7 +18,7 @@ export function warning(check: string, finding: string, advice: string): Finding
   return { check, status: 'warning', finding, advice };
 }
 
-/** The finding of what does not work, or not safely. */
+/** A problem or a risk. */
 export function problem(check: string, finding: string, advice: string): Finding {
   return { check, status: 'problem', finding, advice };
 }

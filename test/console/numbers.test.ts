@@ -196,13 +196,13 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
 test('how full the catalog and the disk are is marked from the bound on', async () => {
   await using service = await testService();
   const { metrics, storage } = service;
-  const fullness = { categories: 0, listBytes: 0, databaseBytes: 3 * 1024 ** 2, logBytes: 0, diskFreeBytes: 0 };
-  Object.assign(storage, { fullness: async () => fullness });
+  const capacity = { categories: 0, listBytes: 0, databaseBytes: 3 * 1024 ** 2, logBytes: 0, diskFreeBytes: 0 };
+  Object.assign(storage, { capacity: async () => capacity });
   const operator = await signIn(service, 'viewer');
   const MIB = 1024 ** 2;
   const GIB = 1024 ** 3;
-  const told = async (part: typeof fullness) => {
-    Object.assign(fullness, part);
+  const told = async (part: typeof capacity) => {
+    Object.assign(capacity, part);
     metrics.categories.set(part.categories);
     metrics.categoriesMax.set(1_000);
     metrics.listBytes.set(part.listBytes);

@@ -205,13 +205,13 @@ async function heldTransfer(url: string, wanted: Parameters<typeof transferDatab
   };
 }
 
-interface Told {
+interface TransferredTable {
   readonly table: string;
   readonly rows: number;
   readonly checksum: string;
 }
 
-async function transfer(cwd: string, from: string, to: string): Promise<Told[]> {
+async function transfer(cwd: string, from: string, to: string): Promise<TransferredTable[]> {
   const { code, stdout, stderr } = await run(['transfer', '--from', from, '--to', to, '--json'], { cwd });
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^Copied everything to \S+; \S+ is unchanged\n$/);

@@ -6,5 +6,5 @@ export async function storeBan(
   { keys }: Pick<Storage, 'keys'>,
   { keyId, ...ban }: Ban & { readonly keyId: string },
 ): Promise<void> {
-  await keys.impose(keyId, ban, { epoch: 0, isAnswered: true });
+  await keys.impose(keyId, ban, { banGeneration: 0, isAnswered: true });
 }

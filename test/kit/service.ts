@@ -71,7 +71,7 @@ export function recordedEvents(): RecordedEvents {
     backupMade: () => {},
     backupRestored: () => {},
     backupFailed: (reason) => failures.push(reason),
-    fullnessMeasured: () => {},
+    capacityMeasured: () => {},
     operatorChanged: () => {},
     serviceStarted: () => {},
     serviceStopping: () => {},

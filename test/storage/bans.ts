@@ -12,7 +12,7 @@ const LEVELS = [60, 300, 900, 3_600, 3_600];
 export function bansContract(check: Check): void {
   check('a ban is stored with its key, and read with it', async ({ storage, another }) => {
     const { key, secret } = await issue(storage);
-    assert.deepEqual([key.ban, key.epoch], [null, 0]);
+    assert.deepEqual([key.ban, key.banGeneration], [null, 0]);
     const outcome = await storage.keys.impose(key.id, ...decided(NOW));
     const ban = { startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' };
     assert.deepEqual(outcome, { ban: { ...ban, ends: NOW + 60 }, isNew: true });
@@ -84,7 +84,7 @@ export function bansContract(check: Check): void {
     await storage.keys.impose(key.id, ...decided(NOW));
     assert.equal(await storage.keys.lift(key.id, NOW + 5, OPERATOR), true);
     const lifted = (await storage.keys.find(key.id)) ?? assert.fail();
-    assert.deepEqual([lifted.ban, lifted.epoch], [null, 1]);
+    assert.deepEqual([lifted.ban, lifted.banGeneration], [null, 1]);
     assert.deepEqual(await storage.keys.bans(NOW), []);
     await using other = await another();
     assert.equal(await other.keys.impose(key.id, ...decided(NOW + 4)), undefined);
@@ -109,12 +109,13 @@ export function bansContract(check: Check): void {
     assert.equal(earlier?.action, 'key.create');
   });
 
-  check('a lift without a running ban begins an epoch, and is not recorded', async ({ storage }) => {
+  check('a lift without a running ban begins a generation, and is not recorded', async ({ storage }) => {
     const { key } = await issue(storage);
     await storage.keys.impose(key.id, ...decided(NOW - 100));
     assert.equal(await storage.keys.lift(key.id, NOW, OPERATOR), false);
     const found = (await storage.keys.find(key.id)) ?? assert.fail();
-    assert.deepEqual([found.epoch, found.ban?.endsAt], [1, NOW - 40], 'a ban that is over is still part of the ladder');
+    const still = [found.banGeneration, found.ban?.endsAt];
+    assert.deepEqual(still, [1, NOW - 40], 'a ban that is over is still part of the ladder');
     assert.equal(await storage.keys.impose(key.id, ...decided(NOW)), undefined);
     assert.equal((await storage.audit.list({ since: 0, limit: 1, target: key.id }))[0]?.action, 'key.create');
     assert.equal(await storage.keys.lift('key_none', NOW, OPERATOR), false);
@@ -138,8 +139,8 @@ export function bansContract(check: Check): void {
     await storage.keys.impose(key.id, ...decided(NOW));
     await storage.keys.lift(key.id, NOW, OPERATOR);
     await storage.keys.impose(key.id, ...decided(NOW - 1, 1));
-    const { ban, epoch } = (await storage.keys.update(key.id, { name: 'renamed' }, OPERATOR)) ?? assert.fail();
-    assert.deepEqual([ban?.startedAt, epoch], [NOW - 1, 1]);
+    const { ban, banGeneration } = (await storage.keys.update(key.id, { name: 'renamed' }, OPERATOR)) ?? assert.fail();
+    assert.deepEqual([ban?.startedAt, banGeneration], [NOW - 1, 1]);
     await storage.keys.lift(key.id, NOW, OPERATOR);
     const { name, limits, scopes, owner } = (await storage.keys.find(key.id)) ?? assert.fail();
     assert.deepEqual({ name, limits, scopes, owner }, { ...pick(key), name: 'renamed' });
@@ -202,13 +203,13 @@ function pick({ name, limits, scopes, owner }: ApiKey) {
 }
 
 /** A ban that no client was answered with yet. */
-function decided(startedAt: number, epoch = 0) {
-  return [nextBan(null, { startedAt, reason: 'r' }), { epoch, isAnswered: false }] as const;
+function decided(startedAt: number, banGeneration = 0) {
+  return [nextBan(null, { startedAt, reason: 'r' }), { banGeneration, isAnswered: false }] as const;
 }
 
 function answered(ban: Omit<Ban, 'reason'>) {
   return [
     { ...ban, reason: 'r' },
-    { epoch: 0, isAnswered: true },
+    { banGeneration: 0, isAnswered: true },
   ] as const;
 }

@@ -74,7 +74,7 @@ export function storageContract(check: Check): void {
 
   check('it tells how full the catalog is', async ({ storage }) => {
     await insert(storage, { name: 'Dog' });
-    const { categories, listBytes, databaseBytes } = await storage.fullness();
+    const { categories, listBytes, databaseBytes } = await storage.capacity();
     assert.deepEqual([categories, listBytes], [1, JSON.stringify([{ id: 1, name: 'Dog' }]).length]);
     assert.ok(databaseBytes > 0);
   });

@@ -42,7 +42,7 @@ export function limitsContract(check: Check): void {
       const { key } = await issue(storage, { plan: 'enterprise', limits: { minute: 1, day: limit } });
       await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
     }
-    assert.equal((await storage.fullness()).keysNearDayLimit, 2);
+    assert.equal((await storage.capacity()).keysNearDayLimit, 2);
   });
 
   check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { shippedFile } from '../../shipped.ts';
-import { keptOnceMade } from '../../stdx/one-at-a-time.ts';
+import { memoizeAsync } from '../../stdx/one-at-a-time.ts';
 import { weightsOf } from '../accept.ts';
 import { etagOf, isCurrent } from '../operations/conditional.ts';
 import type { PageHandler } from '../pages.ts';
@@ -33,9 +33,9 @@ export interface FixedPage {
  * each copy its own strong validator (RFC 9110, section 8.8.3).
  */
 export function fixedPage({ status = 200, contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
-  const plain = keptOnceMade(async () => Buffer.from(await content()));
+  const plain = memoizeAsync(async () => Buffer.from(await content()));
   const copyIn = (coding: Coding) =>
-    keptOnceMade(async () => {
+    memoizeAsync(async () => {
       const bytes = await plain();
       const [suffix, named] = coding === 'identity' ? ['', []] : [`-${coding}`, ['Content-Encoding', coding]];
       const etag = etagOf([bytes]).replace(/"$/, `${suffix}"`);

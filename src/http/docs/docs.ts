@@ -1,5 +1,5 @@
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { keptOnceMade } from '../../stdx/one-at-a-time.ts';
+import { memoizeAsync } from '../../stdx/one-at-a-time.ts';
 import { type Time, utc } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import type { Answer } from '../transport/exchange.ts';
@@ -38,7 +38,7 @@ function behindGateway(content: string, prefix: string): string {
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
 function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
-  const documents = keptOnceMade(async () => (await import('./guide.ts')).documentation(options));
+  const documents = memoizeAsync(async () => (await import('./guide.ts')).documentation(options));
   const prefix = prefixOf(options.baseUrl);
   const contentOf = async (path: string) => behindGateway((await documents()).get(path)?.() ?? '', prefix);
   const files = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'];

@@ -28,8 +28,8 @@ export function changedOf(schema: TSchema, description: string, example: object)
 
 /**
  * Answers 200 with a strong validator, or 304 if the client already holds this response. The validator covers `headers`
- * too: the last page of a list gets another one when its `Link` to a next page appears. It is that of `tagged` if that
- * changes exactly when the body does.
+ * too: the last page of a list gets another one when its `Link` to a next page appears. Hashes `tagged` instead of the
+ * body where the caller guarantees that both change together.
  */
 export function currentAnswer(
   { request }: Exchange,

@@ -140,8 +140,6 @@ export class RedisCounts extends RedisLink {
     beatArgs: (keys) => ['', '', ...keys.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])],
   };
   readonly #options: RedisCountsOptions;
-  /** A server counts a turn in one call. The keys of a cluster are in many slots: a call for each, side by side. */
-  readonly #callFor: (batch: readonly Count[]) => void;
   /** The requests of this turn; the latest of each key by its id. */
   #batch: Count[] = [];
   readonly #latest = new Map<string, Count>();
@@ -152,11 +150,6 @@ export class RedisCounts extends RedisLink {
   constructor(options: RedisCountsOptions) {
     super(options, RedisCounts.SCRIPT);
     this.#options = options;
-    const callForAll = (batch: readonly Count[]) => this.#call(batch, this.run);
-    const callForEach = (batch: readonly Count[]) => {
-      for (const count of batch) this.#call([count], this.run);
-    };
-    this.#callFor = options.isNode ? callForEach : callForAll;
   }
 
   /**
@@ -204,10 +197,12 @@ export class RedisCounts extends RedisLink {
     this.#batch = [];
     this.#latest.clear();
     this.#requests = 0;
-    this.#callFor(batch);
+    // A server counts a turn in one call. The keys of a cluster are in many slots: a call for each, side by side.
+    if (this.#options.isNode) for (const count of batch) this.#call([count]);
+    else this.#call(batch);
   };
 
-  #call(batch: readonly Count[], run: RedisLink['run']): void {
+  #call(batch: readonly Count[], isAsking = false): void {
     const { unix = '', steady = '' } = this.#options.serverTime?.now() ?? {};
     const keyIds: string[] = [];
     const args = [`${unix}`, `${steady}`];
@@ -218,7 +213,7 @@ export class RedisCounts extends RedisLink {
       else args.push('', '');
     }
     const sentMs = this.#options.time.steadyMs();
-    void run.call(this, keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
+    void this.run(keyIds, args, isAsking).then((reply) => this.#settle(batch, reply, sentMs));
   }
 
   #settle(batch: readonly Count[], reply: unknown, sentMs: number): void {
@@ -245,7 +240,7 @@ export class RedisCounts extends RedisLink {
     const redirection = reply instanceof Error ? readRedirection(reply) : undefined;
     const node = redirection && (await this.#options.onRedirection?.(redirection));
     if (node && redirection.kind === 'ASK') {
-      node.#call(batch, node.runAsking);
+      node.#call(batch, true);
       return;
     }
     if (reply !== undefined && !node) this.lose(reply);

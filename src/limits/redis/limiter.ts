@@ -53,7 +53,7 @@ export class RedisLimiter implements WindowLimiter {
   readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
   readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
   readonly #stored: StoredCounts;
-  /** On which generation of a server the counts of a key were merged with what is remembered elsewhere. */
+  /** The server on which the counts of a key were merged with what is remembered elsewhere. */
   readonly #merged = new BoundedMap<object>(MERGED_MAX);
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
@@ -117,8 +117,8 @@ export class RedisLimiter implements WindowLimiter {
     const counted = await this.#count(key, 1);
     if (!counted) return this.#share.charge(key, this.#options.time.now());
     // Redis counts admitted requests; each instance counts its own refusals.
-    const { refusals, refusalsEnd, epoch } = this.#refused.get(key.id)?.state ?? counted.state;
-    return this.#decide(key, { ...counted.state, refusals, refusalsEnd, epoch }, counted.now);
+    const { refusals, refusalsEnd, banGeneration } = this.#refused.get(key.id)?.state ?? counted.state;
+    return this.#decide(key, { ...counted.state, refusals, refusalsEnd, banGeneration }, counted.now);
   }
 
   async #peekInRedis(key: ApiKey, { isKept = false } = {}): Promise<Decision> {
@@ -138,7 +138,7 @@ export class RedisLimiter implements WindowLimiter {
   #decide(key: ApiKey, before: WindowState, now: Moment): Decision {
     const { state, decision } = charge(before, key.limits, now);
     if (decision.refusal) {
-      const refused = countRefusal(state, key.epoch, now);
+      const refused = countRefusal(state, key.banGeneration, now);
       this.#refused.set(key.id, { limits: key.limits, state: refused });
       return { ...decision, refusals: refused.refusals };
     }
@@ -155,27 +155,28 @@ export class RedisLimiter implements WindowLimiter {
 
   /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
   async #count(key: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
-    // Fast path: a key that was merged, and has a value, needs one promise.
     const redis = this.#redis.of(key.id);
-    const known =
-      this.#merged.get(key.id) === redis.generation ? await redis.count(key.id, key.limits, { cost }) : 'missing';
-    return known === 'missing' ? this.#countMerged(key, cost) : known;
+    if (!redis.server) return undefined;
+    // Fast path: a key that was merged, and has a value, needs one promise.
+    const isMerged = this.#merged.get(key.id) === redis.server;
+    const counted = isMerged ? await redis.count(key.id, key.limits, { cost }) : 'missing';
+    return counted === 'missing' ? this.#countMerged(key, cost) : counted;
   }
 
   /** Counts a request of a key that is not known to be merged, or that Redis does not have. */
   async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     // What is in flight while the server changes must not mark the key as merged on the next one.
-    const { generation } = this.#redis.of(id);
+    const { server } = this.#redis.of(id);
+    if (!server) return undefined;
     const reading = this.#readRemembered(id);
-    const isMerged = this.#merged.get(id) === generation;
-    let remembered = isMerged ? await reading : await this.#remembered(id, reading);
+    let remembered = this.#merged.get(id) === server ? await reading : await this.#remembered(id, reading);
     let counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
     if (counted === 'missing') {
       remembered = await reading;
       counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
     }
     if (!counted || counted === 'missing') return undefined;
-    if (remembered.isComplete) this.#merged.set(id, generation);
+    if (remembered.isComplete) this.#merged.set(id, server);
     return counted;
   }
 

@@ -82,9 +82,7 @@ export class RedisLink implements AsyncDisposable {
   readonly #heartbeat: Timer;
   readonly #time: Time;
   #client: RedisClient | undefined;
-  /** The server's `run_id` and role, as last asked; undefined until it can be used. */
-  #server: string | undefined;
-  #generation = {};
+  #server: { readonly id: string } | undefined;
   #probing: Promise<void> | undefined;
   #isClosed = false;
   #isLost = false;
@@ -107,12 +105,11 @@ export class RedisLink implements AsyncDisposable {
   }
 
   /**
-   * Another object whenever the server's data may be older than what was counted: the connection is new, or another
-   * server, or another role, is behind it. Replaced before anything is counted on a new connection, otherwise within a
-   * second.
+   * The server, by its `run_id` and role; undefined until it can be used. Another object whenever its data may be older
+   * than what was counted: at once on a new connection, within a second if another server or role is behind it.
    */
-  get generation(): object {
-    return this.#generation;
+  get server(): object | undefined {
+    return this.#server;
   }
 
   /** Waits until Redis can be used, or the first attempt failed; the client repeats it. Never rejects. */
@@ -144,18 +141,13 @@ export class RedisLink implements AsyncDisposable {
   }
 
   /**
-   * Runs the script on keys. Returns its reply, undefined without one in time, or the error of a node of a cluster that
-   * does not have the keys. Never rejects.
+   * Runs the script on keys; with `isAsking` on a node to which their slot is about to move. Returns its reply,
+   * undefined without one in time, or the error of a node of a cluster that does not have the keys. Never rejects.
    */
-  run(keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (!this.#client || !this.isUp || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
-    return this.#call(this.#client, keys, args);
-  }
-
-  /** As `run`, on a node to which the slot of the keys is about to move. */
-  runAsking(keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run(keys: readonly string[], args: readonly string[], isAsking = false): Promise<unknown> {
     const client = this.#client;
-    if (!client || !this.isUp) return Promise.resolve(undefined);
+    if (!client || !this.isUp || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
+    if (!isAsking) return this.#call(client, keys, args);
     const sendCommand = (command: string[]) => {
       client.sendCommand(['ASKING']).catch(() => {});
       return client.sendCommand(command);
@@ -225,9 +217,8 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
-  #setServer(server: string): void {
-    if (server !== this.#server) this.#generation = {};
-    this.#server = server;
+  #setServer(id: string): void {
+    if (id !== this.#server?.id) this.#server = { id };
     const wasLost = this.#isLost;
     this.#isLost = false;
     if (wasLost) this.#options.events.limiterRecovered();

@@ -20,7 +20,7 @@ export const keyNoun: Noun<ApiKey> = {
     return found(await storage.keys.find(id), id);
   },
   /** A ban comes and goes without an operator. */
-  guarded: ({ ban: _, epoch: __, ...members }) => members,
+  guarded: ({ ban: _, banGeneration: __, ...members }) => members,
   idOf: ({ id }) => id,
   nameOf: ({ name }) => name,
   details: ({ storage, now }, id) => keyDetails({ storage, now }, [id]),

@@ -70,7 +70,7 @@ test('a ban that is stored while the bans of its key are being lifted waits for 
   await operator.connect();
   const { unix } = OPTIONS.time.now();
   const ban = nextBan(null, { startedAt: unix, reason: 'r' });
-  const impose = () => storage.keys.impose(key.id, ban, { epoch: 0, isAnswered: false });
+  const impose = () => storage.keys.impose(key.id, ban, { banGeneration: 0, isAnswered: false });
   try {
     await operator.query('begin; select pg_advisory_xact_lock(7251002); update api_keys set epoch = epoch + 1');
     const imposed = impose().then(
@@ -107,7 +107,7 @@ test('a change that the server ends as a deadlock is made again', { skip: noPost
       const { key } = await issue(storage);
       const ban = nextBan(null, { startedAt: unix, reason: 'r' });
       await operator.query(`begin; select from api_keys where id = '${key.id}' for update`);
-      const imposed = storage.keys.impose(key.id, ban, { epoch: 0, isAnswered: false });
+      const imposed = storage.keys.impose(key.id, ban, { banGeneration: 0, isAnswered: false });
       await untilTrue(async () => (await query(database.url, WAITING)).length > 0);
       await operator.query('select pg_advisory_xact_lock(7251002); commit');
       assert.notEqual(await imposed, undefined);
@@ -151,7 +151,7 @@ test('changes of keys are numbered in the order of their commits', { skip: noPos
   const ban = nextBan(null, { startedAt: unix, reason: 'r' });
   const impose = (storage: SqlStorage, id: string) =>
     untilTrue(() =>
-      storage.keys.impose(id, ban, { epoch: 0, isAnswered: false }).then(
+      storage.keys.impose(id, ban, { banGeneration: 0, isAnswered: false }).then(
         () => true,
         ({ code }) => assert.equal(code, 'unavailable') ?? false,
       ),

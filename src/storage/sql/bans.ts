@@ -15,11 +15,11 @@ export async function imposeBan(
   trx: Transaction,
   keyId: string,
   ban: Ban,
-  { epoch, isAnswered, now }: { epoch: number; isAnswered: boolean; now: Moment },
+  { banGeneration, isAnswered, now }: { banGeneration: number; isAnswered: boolean; now: Moment },
 ): Promise<{ ban: RunningBan; isNew: boolean } | undefined> {
-  const [key] = await trx.all<{ epoch: number }>(sql`select epoch from api_keys where id = ${keyId}`);
-  if (!key || epoch < key.epoch) return undefined;
-  assert(epoch === key.epoch, 'no epoch begins but in storage');
+  const [key] = await trx.all<Pick<Tables['api_keys'], 'epoch'>>(sql`select epoch from api_keys where id = ${keyId}`);
+  if (!key || banGeneration < key.epoch) return undefined;
+  assert(banGeneration === key.epoch, 'no generation begins but in storage');
   const [last] = await trx.all<BanRow>(sql`
     select * from bans where key_id = ${keyId} and lifted_at is null order by started_at desc limit 1`);
   const next = isAnswered ? ban : nextBan(last && toBan(last), ban);
@@ -55,7 +55,7 @@ async function readStanding(
   return ban;
 }
 
-/** Lifts the running ban of a key and begins its next epoch, as `KeyStorage.lift` promises. */
+/** Lifts the running ban of a key and begins the next generation of its bans, as `KeyStorage.lift` promises. */
 export async function liftBan(
   trx: Transaction,
   keyId: string,

@@ -238,7 +238,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  impose(id: string, ban: Ban, decided: { readonly epoch: number; readonly isAnswered: boolean }) {
+  impose(id: string, ban: Ban, decided: { readonly banGeneration: number; readonly isAnswered: boolean }) {
     return this.transactions.change({ kind: 'keys', id }, (trx) =>
       imposeBan(trx, id, ban, { ...decided, now: this.time.now() }),
     );
@@ -389,7 +389,7 @@ function toKey(row: KeyRow, now: Moment): ApiKey {
     pausedAt: row.paused_at,
     owner: row.owner,
     ban: lastBan(row, now),
-    epoch: row.epoch,
+    banGeneration: row.epoch,
   };
 }
 
@@ -413,6 +413,6 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     paused_at: key.pausedAt,
     owner: key.owner,
     search: searchedText(key),
-    epoch: key.epoch,
+    epoch: key.banGeneration,
   };
 }

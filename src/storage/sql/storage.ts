@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
-import type { Fullness, OnChange, Storage } from '../../catalog/storage.ts';
+import type { Capacity, OnChange, Storage } from '../../catalog/storage.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { DatabaseNotOpened, Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
@@ -89,7 +89,7 @@ export class SqlStorage implements Storage {
     return (await this.transactions.read((db) => db.all(sql`select turned_by from rehearsal`))).length > 0;
   }
 
-  async fullness(): Promise<Fullness> {
+  async capacity(): Promise<Capacity> {
     const { count, bytes } = await this.transactions.read((db) =>
       one<Tables['category_counter']>(db, sql`select * from category_counter`),
     );

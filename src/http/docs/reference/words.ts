@@ -14,7 +14,7 @@ export function aboutField({ schema }: Field, isInResponse = false): string {
   return [description && ended(description), bounds].filter(Boolean).join(' ');
 }
 
-/** Patterns are told in words. */
+/** Describes the bounds of a field in prose; a pattern by its `x-violation`. */
 function boundsOf(schema: Schema, description: string): string {
   const said = withoutCommas(description);
   const { default: fallback, 'x-violation': violation } = schema;

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock, untilEqual } from '../../test/kit/clock.ts';
-import { measureFullness } from './fullness.ts';
+import { measureCapacity } from './capacity.ts';
 
 test('how full the catalog is is measured at the start and every ten seconds, also after a failure', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const part = { listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 6 };
   let asked = 0;
   const told: object[] = [];
-  using _measuring = await measureFullness({
+  using _measuring = await measureCapacity({
     storage: {
-      fullness: async () => {
+      capacity: async () => {
         asked += 1;
         if (asked === 2) throw new Error('away');
         return { categories: asked, ...part };
       },
     },
     time: manualClock(),
-    events: { fullnessMeasured: (measured) => told.push(measured) },
+    events: { capacityMeasured: (measured) => told.push(measured) },
     bounds: { categoriesMax: 10, categoriesBytesMax: 1_000 },
   });
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000 };

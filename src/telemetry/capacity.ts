@@ -5,19 +5,19 @@ import type { Events } from './events.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
 
-interface FullnessOptions {
-  readonly storage: Pick<Storage, 'fullness'>;
+interface CapacityOptions {
+  readonly storage: Pick<Storage, 'capacity'>;
   readonly time: Time;
-  readonly events: Pick<Events, 'fullnessMeasured'>;
+  readonly events: Pick<Events, 'capacityMeasured'>;
   readonly bounds: { readonly categoriesMax: number; readonly categoriesBytesMax: number };
 }
 
 /** Measures how full catalog, database, disk and the days of keys are, now and every ten seconds. Disposing ends it. */
-export async function measureFullness({ storage, time, events, bounds }: FullnessOptions): Promise<Disposable> {
+export async function measureCapacity({ storage, time, events, bounds }: CapacityOptions): Promise<Disposable> {
   const measure = oneAtATime(async () => {
     // Storage reports its own failures.
-    const fullness = await storage.fullness().catch(() => undefined);
-    if (fullness) events.fullnessMeasured({ ...fullness, ...bounds });
+    const capacity = await storage.capacity().catch(() => undefined);
+    if (capacity) events.capacityMeasured({ ...capacity, ...bounds });
   });
   await measure();
   return time.setInterval(measure, MEASURE_INTERVAL_MS).unref();
