@@ -62,6 +62,7 @@ const RIGHT: Readonly<Record<string, Client>> = {
   'Retry-After only': { habits: { wait: (failure) => (mayRetry(failure) && retryAfterMs(failure)) || undefined } },
   'no retries at all': { habits: NO_RETRIES },
   'a connection for each request': { habits: { keepAlive: false } },
+  'the pool of fetch, one call after the other': { habits: { usesFetch: true }, program: writes },
   'a backoff that begins anew': {
     habits: { wait: retrying(({ attempt }) => [100, 200, 400, 800, 100, 200, 400, 800][attempt - 1] ?? 800, 9) },
   },
@@ -160,6 +161,19 @@ interface Wrong extends Client {
   readonly kinds: readonly string[];
 }
 
+/** It goes on after a call that failed, and reports it at the end. */
+const goesOn: Program = async (client) => {
+  const calls: Parameters<SmallClient['call']>[] = [
+    ['GET', '/things'],
+    ['POST', '/things', 'ant'],
+    ['PUT', '/things/1', 'bee'],
+    ['GET', '/things/1'],
+  ];
+  const failures: unknown[] = [];
+  for (const call of calls) await client.call(...call).catch((error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+};
+
 const ALL = ['GET /things', 'POST /things', 'GET /things/{}'];
 
 const WRONG: Readonly<Record<string, Wrong>> = {
@@ -172,6 +186,18 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     rule: 'waits',
     kinds: ALL,
     habits: { ...PER_CALL, wait: (failure) => (mayRetry(failure) ? retryAfterMs(failure) / 1_000 + 300 : undefined) },
+  },
+  'goes on with other calls, by fetch': {
+    rule: 'waits',
+    kinds: ['GET /things', 'POST /things', 'PUT /things/{}'],
+    habits: { ...NO_RETRIES, ...PER_CALL, usesFetch: true },
+    program: goesOn,
+  },
+  'goes on with other calls, each on a connection of its own': {
+    rule: 'waits',
+    kinds: ['GET /things', 'POST /things', 'PUT /things/{}'],
+    habits: { ...NO_RETRIES, ...PER_CALL, keepAlive: false },
+    program: goesOn,
   },
   'does not read a date': {
     rule: 'waits',

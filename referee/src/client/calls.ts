@@ -3,9 +3,6 @@ import { type Note, TOLERANCE_MS } from './note.ts';
 /** A longer pause is no wait between two tries: the greater of both, added to the Retry-After in force. */
 const PAUSE_MS_MAX = 10_000;
 const PAUSE_WAITS_MAX = 10;
-/** Waits of this length that differ by no more than this ratio are the interval of a poller. */
-const POLL_MS_MIN = 1_000;
-const POLL_RATIO_MAX = 1.2;
 /** A backoff that begins anew waits less than this share of the wait before, which was no reaction of the machine. */
 const ANEW_SHARE = 1 / 4;
 const ANEW_MS_MIN = 100;
@@ -80,8 +77,7 @@ export function chainsOf(
     if (request.isFinal) open.delete(chain);
     else open.add(chain);
   }
-  const whole = chains.flatMap((chain) => (isPolling(chain) ? chain.map((request) => [request]) : [chain]));
-  return whole.map((tries, index) => ({ tries, calls: Math.max(1, expected - index) }));
+  return chains.map((tries, index) => ({ tries, calls: Math.max(1, expected - index) }));
 }
 
 /** The waits of a chain after answers that asked for none, and how many tries came after any failure. */
@@ -106,12 +102,6 @@ function isRetry(chain: readonly Request[], { at }: Request): boolean {
   const isAnew = before >= ANEW_MS_MIN && !last.isWaitAsked && at - last.answeredAt < before * ANEW_SHARE;
   // The waits of a long chain are looked at after a long pause only.
   return !isAnew && (pauseMs <= PAUSE_MS_MAX || pauseMs <= PAUSE_WAITS_MAX * Math.max(0, ...waits));
-}
-
-function isPolling(chain: readonly Request[]): boolean {
-  const waits = waitsOf(chain);
-  const least = Math.min(...waits);
-  return waits.length >= 2 && least >= POLL_MS_MIN && Math.max(...waits) <= least * POLL_RATIO_MAX;
 }
 
 /** The waits between tries, in milliseconds. */

@@ -43,9 +43,14 @@ for (const [what, notes, overlap] of [
   ['one while another is answered', [note(0, { answeredAt: 20 }), note(10)], true],
   ['a connection for each', [note(0), note(10, { connection: 2, connectedAt: 9 })], false],
   [
-    'a connection that was open before',
+    'a connection that was opened before',
     [note(0, { answeredAt: 5 }), note(10, { connection: 2, connectedAt: 4 })],
     true,
+  ],
+  [
+    'a pool that takes turns',
+    [note(0), note(10, { connection: 2, connectedAt: 9 }), note(20), note(30, { connection: 2, connectedAt: 9 })],
+    false,
   ],
   ['a client that left and came back', [note(0, { answeredAt: 50, isDelivered: false }), note(10)], false],
 ] as const) {

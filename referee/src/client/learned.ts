@@ -85,14 +85,16 @@ export function isConfirmed({ status, isDelivered }: Note): boolean {
 }
 
 /**
- * True if requests were under way at the same time, or one came on another connection that was opened before the
- * answer to the one before had ended. A client that leaves may come back before that is seen.
+ * True if requests were under way at the same time. The first request of a connection counts from its opening; later
+ * ones do not, since a pool keeps idle connections. A client that leaves may come back before that is seen.
  */
 export function areOverlapping(notes: readonly Note[]): boolean {
   const ordered = notes.toSorted((one, other) => one.at - other.at);
+  const used = new Set<number>();
   let latest: Note | undefined;
   for (const note of ordered) {
-    const beganAt = latest?.connection === note.connection ? note.at : Math.min(note.at, note.connectedAt);
+    const beganAt = used.has(note.connection) ? note.at : Math.min(note.at, note.connectedAt);
+    used.add(note.connection);
     const earlyMs = (latest?.answeredAt ?? beganAt) - beganAt;
     if (earlyMs > (latest?.isDelivered ? 0 : LEAVING_MS_MAX)) return true;
     if (!latest || note.answeredAt > latest.answeredAt) latest = note;

@@ -10,6 +10,7 @@ type Happened = readonly [at: number, differs: Partial<Note>];
 
 const ok = {};
 const other = { path: '/other' };
+const elsewhere = { ...other, connection: 2, connectedAt: 1 };
 const lost = { step: 'lost', status: null, isDelivered: false };
 const failed = { step: 'error', status: 500, isDone: false };
 const limited = { step: 'limit:2', status: 429, retryAfter: 2, isDone: false };
@@ -72,11 +73,17 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['ordinary answers, the same call twice among them', '', sent(0, ok, 0, ok, 5, created, 6, created)],
 
   ['the end of a Retry-After', 'waits kept', sent(0, limited, 2_000, ok, 2_001, ok)],
-  ['the end of a Retry-After, less what is tolerated', 'waits kept', sent(0, limited, 1_900, ok)],
-  ['a request before the end of a Retry-After', 'waits broken', sent(0, limited, 1_899, ok)],
+  ['the end of a Retry-After, less what a timer may be early', 'waits kept', sent(0, limited, 1_998, ok)],
+  ['a request before the end of a Retry-After', 'waits broken', sent(0, limited, 1_997, ok)],
   ['another call before its end', 'waits broken', sent(0, busy, 500, other)],
+  ['another call on another connection', 'waits broken', sent(0, busy, 3, elsewhere)],
+  ['another call that began within two milliseconds', '', sent(0, busy, 2, elsewhere)],
+  ['calls of other workers alone', '', sent(0, busy, 500, { ...other, answeredAt: 700 }, 600, elsewhere)],
+  ['a worker that is 100 ms early', 'waits kept', sent(0, { ...other, answeredAt: 50 }, 10, busy, 910, ok)],
+  ['a worker that is 101 ms early', 'waits broken', sent(0, { ...other, answeredAt: 50 }, 10, busy, 909, ok)],
   ['a request that began before the answer had ended', 'waits kept', sent(0, { ...limited, answeredAt: 20 }, 20, ok)],
-  ['a wait for a date', 'waits broken', sent(0, { ...limited, retryAfter: 2.4 }, 2_299, ok)],
+  ['almost the wait for a date', 'waits kept', sent(0, { ...limited, retryAfter: 2.4 }, 2_300, ok)],
+  ['less than the wait for a date', 'waits broken', sent(0, { ...limited, retryAfter: 2.4 }, 2_299, ok)],
   ['a Retry-After of half an answer', '', sent(0, { ...busy, isDelivered: false }, 5, other)],
   ['a request that was noted before an earlier one', 'waits broken', sent(500, ok, 0, limited)],
 
@@ -85,6 +92,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['three retries within 35 ms', '', [...tries(lost, 5, 10), [35, ok]]],
   ['six retries after 29 ms each', 'backs-off broken', [...tries(failed, 29, 29, 29, 29, 29), [174, ok]]],
   ['retries after half a Retry-After', 'backs-off broken', [...tries({ ...busy, isDelivered: false }, 5, 5), [15, ok]]],
+  ['a fixed wait that ignores a Retry-After', 'waits broken', [...tries(limited, 1_000), [2_000, ok]]],
   ['retries of full jitter', '', [...tries(failed, 3, 190, 20), [700, ok]]],
   ['retries after a Retry-After', 'waits kept', [...tries(busy, 1_000, 1_000, 1_300), [4_400, ok]]],
   ['retries that another call came between', '', sent(0, failed, 1, other, 2, failed, 3, other, 4, failed, 5, other)],
@@ -174,9 +182,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
     'waits kept, gives-up broken',
     tries({ ...busy, retryAfter: 20 }, ...Array(5).fill([30_000, 21_000]).flat()),
   ],
-  ['a poller', '', tries(failed, ...Array(20).fill(1_100), 1_300)],
-  ['a poller of three requests, a second and a fifth more apart', '', [...tries(failed, 1_000), [2_200, ok]]],
-  ['eleven tries after almost a second each', 'gives-up broken', tries(failed, ...Array(10).fill(990))],
+  ['eleven tries after a second each', 'gives-up broken', tries(failed, ...Array(10).fill(1_000))],
 
   ['another call after a greased answer', 'tolerates kept', sent(0, greased, 10, other)],
   ['a greased answer as the last', '', [[0, greased]]],

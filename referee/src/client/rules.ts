@@ -19,6 +19,8 @@ const CREATES: ReadonlySet<string> = new Set(['POST', 'PATCH']);
 const CURABLE =
   /^(limit|limit-date|limit-ms|limit-bare|limit-reset|unavailable|unknown|lost|cut|reset|error|slow|grease|ok)(:|@|$)/;
 const TRIES_MAX = 10;
+/** What a timer of a client that does one thing after the other may be early by, and a socket of it late. */
+const TIMER_MS = 2;
 
 /** What an API has as its custom, and how strictly a client is judged. */
 export interface Customs {
@@ -169,7 +171,7 @@ class Judging {
     const isLenient = this.#isConcurrent && this.#customs.scope === undefined;
     const asked = this.#requests.some(({ isWaitAsked }) => isWaitAsked);
     const remark =
-      'Requests overlapped, or took turns on several connections, so waits was judged by the tries of each call; --scope key judges all requests';
+      'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
     return {
       tested: this.#tested,
       findings: this.#findings,
@@ -189,16 +191,23 @@ class Judging {
     const tries = this.#retries();
     for (const asking of this.#requests) {
       if (!asking.isWaitAsked) continue;
+      const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - this.#forgivenMs(asking);
+      const later = this.#requests.filter((each) => each.at > asking.answeredAt);
+      const informed = later.filter((each) => each.at >= endsAt || this.#isBoundBy(each, asking, tries));
+      if (later.length > 0 && informed.length === 0) continue;
       this.#test('waits', asking);
-      const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - this.#customs.toleranceMs;
-      const early = this.#requests.find(
-        (each) => each.at > asking.answeredAt && each.at < endsAt && this.#isBoundBy(each, asking, tries),
-      );
+      const early = informed.find((each) => each.at < endsAt);
       if (!early) continue;
       const asked = Math.round((asking.retryAfter ?? 0) * 1_000) / 1_000;
       const waited = `${named(early)} came ${ms(early.at - asking.answeredAt)} after ${mention(asking)}`;
       this.#find('waits', asking, `${waited}, a ${asking.status} that asked to wait ${asked} s`);
     }
+  }
+
+  /** How early a request may come. A program may measure the time until a date by a clock that it read before. */
+  #forgivenMs({ retryAfter }: Request): number {
+    const { toleranceMs } = this.#customs;
+    return this.#isConcurrent || !Number.isInteger(retryAfter) ? toleranceMs : Math.min(toleranceMs, TIMER_MS);
   }
 
   /** The request that each try repeats. */
@@ -218,7 +227,8 @@ class Judging {
     if (retries.get(request) === asking) return true;
     const { scope } = this.#customs;
     if (this.#isConcurrent && scope === undefined) return false;
-    const isKnown = request.at - asking.answeredAt > TOLERANCE_MS || request.connection === asking.connection;
+    const unawareMs = this.#isConcurrent ? TOLERANCE_MS : TIMER_MS;
+    const isKnown = request.at - asking.answeredAt > unawareMs || request.connection === asking.connection;
     if (!isKnown) return false;
     if (scope === 'all') return true;
     return scope === 'route' ? request.kind === asking.kind : request.credentials === asking.credentials;

@@ -36,6 +36,8 @@ export interface Habits {
   readonly tells: boolean;
   readonly timeoutMs: number;
   readonly keepAlive: boolean;
+  /** True if it sends by the fetch of Node.js, whose pool takes turns on several connections. */
+  readonly usesFetch: boolean;
 }
 
 const KNOWN_MEMBERS = new Set(['id', 'name']);
@@ -68,6 +70,7 @@ export const CAREFUL: Habits = {
   tells: true,
   timeoutMs: 20_000,
   keepAlive: true,
+  usesFetch: false,
 };
 
 /** A client as a customer may write one. */
@@ -91,6 +94,11 @@ export function smallClient(url: string, habits: Habits): SmallClient & { close(
     const headers = body === undefined ? own : { ...own, 'content-type': 'application/json' };
     const signal = AbortSignal.timeout(habits.timeoutMs);
     try {
+      if (habits.usesFetch) {
+        const init = { method: call.method, headers, signal, ...(body !== undefined && { body }) };
+        const answer = await fetch(url + call.path, init);
+        return [answer.status, await answer.text(), answer.headers.get('retry-after') ?? undefined];
+      }
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         const sent = send(url + call.path, { method: call.method, headers, agent, signal });
         sent.on('response', resolve).on('error', reject).end(body);
