@@ -119,7 +119,7 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
     ],
     ['a rule that is none', '--skip is "all"; the rules are waits, backs-off', [...started, '--skip', 'all']],
     ['a page that cannot be written', '--html cannot be written: ', [...started, '--html', '/no/such']],
-    ['two formats', '--json, --junit and --tap cannot be combined\n', [...started, '--json', '--tap']],
+    ['two formats', '--json and --junit cannot be combined\n', [...started, '--json', '--junit']],
     ['a wrong script', 'The step "lots" is none of these: ', ['lots', ...started]],
     ['an unknown option', "unknown option '--grease'", ['--grease']],
   ] as [string, string, string[], string[]?][]) {
@@ -134,9 +134,10 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
 
 test('an API that does not answer ends with 2 and why', async () => {
   const { code, stderr } = await client('ok', '--upstream', 'http://127.0.0.1:1', ...program('no-retries', 'create'));
+  const [, said, ...more] = stderr.split('\n');
   assert.deepEqual(
-    [code, stderr],
-    [2, 'referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)\n'],
+    [code, said, more],
+    [2, 'referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)', ['']],
   );
 });
 
@@ -149,7 +150,11 @@ test('the command gets the addresses of the proxy, and its options from referee.
   try {
     const { code, stdout, stderr } = await client('--', 'sh', '-c', `echo $REFEREE_URL $OWN > ${told}; exit 3`);
     // It asked for nothing.
-    assert.deepEqual([code, stderr], [2, 'referee: No request came: does the command use REFEREE_URL?\n'], stdout);
+    assert.deepEqual(
+      [code, stderr.split('\n').at(-2)],
+      [2, 'referee: No request came: does the command use REFEREE_URL?'],
+      stdout,
+    );
     const [url = '', origin, port, again] = readFileSync(told, 'utf8').trim().split(' ');
     assert.deepEqual([`${origin}/api`, new URL(url).port, again], [url, port, url]);
     writeFileSync(file, '{"upstrem":"x"}');
@@ -163,13 +168,8 @@ test('a verdict is written in every form, a known failure does not count, and on
   await using upstream = await upstreamOf(things());
   const known = inFolder('known.txt');
   writeFileSync(known, 'POST /things once\n');
-  const [html, har, junit, summary] = ['v.html', 'v.har', 'v.xml', 's.md'].map(inFolder) as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  const forms = ['--html', html, '--har', har, '--junit', '--output', junit, '--github'];
+  const [html, junit, summary] = ['v.html', 'v.xml', 's.md'].map(inFolder) as [string, string, string];
+  const forms = ['--html', html, '--junit', '--output', junit, '--github'];
   const args = ['lost@POST', '--upstream', upstream.url, '--header', 'X-Api-Key=secret', ...forms];
   const { code, stdout } = await run(['client', ...args, ...program('no-key')], {
     env: { ...ENV, GITHUB_STEP_SUMMARY: summary },
@@ -188,15 +188,6 @@ test('a verdict is written in every form, a known failure does not count, and on
     /<h2 class="failed">once for POST \/things<\/h2>.*<td class="">lost@POST<\/td>/s,
   );
   assert.match(readFileSync(summary, 'utf8'), /^### The client.*\| broken \|/s);
-  const archive = readFileSync(har, 'utf8');
-  const { entries } = JSON.parse(archive).log;
-  assert.deepEqual(
-    [entries[1].request.postData.text, entries[1].comment],
-    ['{"name":"ant"}', 'lost@POST; not delivered'],
-  );
-  assert.ok(
-    archive.includes('"authorization","value":"***"') && !archive.includes('Bearer k') && !archive.includes('secret'),
-  );
   const expected = (...words: string[]) =>
     client('lost@POST', '--upstream', upstream.url, '--expected', known, ...program(...words));
   const accepted = await expected('no-key');
@@ -220,9 +211,9 @@ test('a report is written again in another form, and --strict asks for what was 
   assert.match(stdout, /; 22 that were planned were not made, /);
   const again = await run(['report', file]);
   assert.equal(again.stdout, stdout);
-  assert.match((await run(['report', file, '--tap'])).stdout, /^TAP version 14\n/);
+  assert.match((await run(['report', file, '--junit'])).stdout, /^<\?xml version/);
   writeFileSync(file, '[]');
-  assert.match((await run(['report', file])).stderr, /is no report; give what referee client --json/);
+  assert.match((await run(['report', file])).stderr, /is no report; give what api-referee client --json/);
 });
 
 test('a signal ends the command and the API with all that they started', async () => {

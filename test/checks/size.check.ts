@@ -16,7 +16,7 @@ const SLACK_LINES = 100;
 /** Each number is a ceiling. Lower it in the commit that takes lines away. */
 const BUDGETS = [
   { name: 'service', lines: 26_467, depth: 2, files: filesIn('src').filter(isProduction) },
-  { name: 'referee', lines: 5_669, depth: 3, files: filesIn('referee/src').filter(isProduction) },
+  { name: 'referee', lines: 5_529, depth: 3, files: filesIn('referee/src').filter(isProduction) },
   {
     name: 'tests',
     lines: 46_900,

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Learned, learnedFrom, UNKNOWN_CLIENT } from '../client/learned.ts';
 import type { Play } from '../client/note.ts';
@@ -7,8 +6,7 @@ import { type Asked, type Played, reportOn } from '../client/report.ts';
 import { parseScript } from '../client/script.ts';
 import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
-import { harOf } from '../proxy/har.ts';
-import { type OpenProxy, openProxy, type ProxyOptions } from '../proxy/proxy.ts';
+import { openProxy, type ProxyOptions } from '../proxy/proxy.ts';
 import { type Ended, runToEnd, startApi } from './command.ts';
 import { collect, type Invocation, readDuration } from './invocation.ts';
 import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
@@ -32,7 +30,6 @@ interface Options extends ProxyFlags, OutputOptions {
   readonly strict?: true;
   readonly allowFailure?: true;
   readonly partial?: true;
-  readonly har?: string;
   readonly scripts?: readonly string[];
 }
 
@@ -54,7 +51,6 @@ export function addClientCommand(program: Command, invocation: Invocation): void
     .option('--strict', 'exit with 3 if a rule that applies was not tested')
     .option('--allow-failure', 'a command that fails under a script is no fault')
     .option('--partial', 'a step of a script that is not reached is no fault')
-    .option('--har <file>', 'write every request and answer, with their bodies; credentials are masked')
     .action(async (_operands: string[], _: object, self: Command) => {
       await judgeClient(self, invocation);
     });
@@ -73,10 +69,9 @@ async function judgeClient(self: Command, invocation: Invocation): Promise<void>
   };
   const theatre = new Theatre(words, options, invocation);
   using output = openOutput(options, invocation);
-  const played = await (scripts.length > 0 ? playScripts(scripts, theatre) : playPlan(theatre, wanted));
-  const report = reportOn(played, wanted, UNKNOWN_CLIENT);
+  const played = await play(scripts, theatre, wanted);
+  const report = reportOn(played, wanted);
   output.write([clientSuite(report, wanted.customs)], report);
-  theatre.writeHar();
   if (report.exit.code !== 0) throw new Mistake(report.exit.code === 2 ? report.exit.reason : '', report.exit.code);
 }
 
@@ -91,28 +86,19 @@ function operandsOf(self: Command): { scripts: string[]; words: string[] } {
   return { scripts: self.args.slice(0, self.args.length - words.length), words };
 }
 
-async function playScripts(scripts: readonly string[], theatre: Theatre): Promise<Played> {
+/** Learns, then plays the scripts that are given, or else faults aimed at what was learned. */
+async function play(given: readonly string[], theatre: Theatre, { customs }: Asked): Promise<Played> {
   const startedMs = performance.now();
-  const plays = await theatre.playAll(scripts);
-  const durationMs = Math.round(performance.now() - startedMs);
-  return { plays, planned: plays.length, durationMs, learned: undefined, isWhole: false, left: [] };
-}
-
-async function playPlan(theatre: Theatre, { customs }: Asked): Promise<Played> {
-  const startedMs = performance.now();
-  theatre.tell(`learning from ${LEARNING_RUNS} runs without a fault`);
-  const runs: Play[] = [];
-  for (let run = 0; run < LEARNING_RUNS; run += 1) runs.push(await theatre.learn());
-  const learned: Learned = learnedFrom(runs.map(({ requests }) => requests));
-  if (learned.calls.length === 0) throw new Mistake('No request came: does the command use REFEREE_URL?');
-  const isWhole = theatre.playsMax === undefined;
-  const planned = planFor(learned, customs, isWhole);
-  const chosen = planned.slice(0, theatre.playsMax);
+  const isScripted = given.length > 0;
+  const learned = await theatre.learn({ mayFail: isScripted });
+  const isWhole = !isScripted && theatre.playsMax === undefined;
+  const planned = isScripted ? given.map((script) => ({ script, kind: '' })) : planFor(learned, customs, isWhole);
+  const chosen = isScripted ? planned : planned.slice(0, theatre.playsMax);
   theatre.tell(`${chosen.length} of ${planned.length} plays, each runs the command once`);
   const plays = await theatre.playAll(chosen.map(({ script }) => script));
   const durationMs = Math.round(performance.now() - startedMs);
   const left = planned.slice(chosen.length).map(({ kind }) => kind);
-  return { plays, planned: planned.length, durationMs, learned, isWhole, left };
+  return { plays, planned: planned.length, durationMs, learned, isScripted, isWhole, left };
 }
 
 /** Runs the command before the API, under one script after the other. */
@@ -124,20 +110,19 @@ class Theatre {
   readonly #variables: Readonly<Record<string, string>>;
   readonly #timeoutMs: number;
   readonly #jobs: number;
-  readonly #entries: { readonly origin: string; readonly entries: OpenProxy['entries'] }[] = [];
   /** Undefined for all. */
   readonly playsMax: number | undefined;
 
   /** Throws `Mistake` for options that are wrong. */
   constructor(words: readonly string[], options: Options, invocation: Invocation) {
-    const { upstream, start, plays, jobs, timeout, har } = options;
+    const { upstream, start, plays, jobs, timeout } = options;
     if (upstream === undefined && start === undefined) {
       throw new Mistake('--upstream URL or --start COMMAND is missing; one of them says where the API is');
     }
     this.#words = words;
     this.#options = options;
     this.#invocation = invocation;
-    this.#proxy = { ...proxyOf(options), isRecorded: har !== undefined };
+    this.#proxy = proxyOf(options);
     this.#variables = variablesOf(options);
     this.#timeoutMs = readDuration(timeout, '--timeout', { min: 1, max: TIMEOUT_SECONDS_MAX }) * 1_000;
     this.playsMax = plays === 'all' ? undefined : readCount(plays, '--plays', PLAYS_MAX);
@@ -150,13 +135,26 @@ class Theatre {
     this.#invocation.tell(`referee: ${text}`);
   }
 
-  /** Runs the command without a fault. Throws `Mistake` if it fails, since such a client cannot be judged. */
-  async learn(): Promise<Play> {
-    const { play, ended } = await this.#play('ok');
-    if (play.failure !== undefined) throw new Mistake(play.failure);
-    if (ended.exit === 0) return play;
-    const how = ended.timedOut ? 'does not end in time' : `fails (exit ${ended.exit ?? 'by a signal'})`;
-    throw new Mistake(`The command ${how} without a fault, so that it cannot be judged:\n${ended.tail.trimEnd()}`);
+  /**
+   * Runs the command without a fault. Throws `Mistake` if it fails, since such a client cannot be judged; `mayFail`:
+   * then it is judged by its plays alone.
+   */
+  async learn({ mayFail }: { mayFail: boolean }): Promise<Learned> {
+    this.tell(`learning from ${LEARNING_RUNS} runs without a fault`);
+    const runs: Play['requests'][] = [];
+    for (let run = 0; run < LEARNING_RUNS; run += 1) {
+      const { play, ended } = await this.#play('ok');
+      if (play.failure !== undefined) throw new Mistake(play.failure);
+      if (ended.exit !== 0 && mayFail) return UNKNOWN_CLIENT;
+      if (ended.exit !== 0) {
+        const how = ended.timedOut ? 'does not end in time' : `fails (exit ${ended.exit ?? 'by a signal'})`;
+        throw new Mistake(`The command ${how} without a fault, so that it cannot be judged:\n${ended.tail.trimEnd()}`);
+      }
+      runs.push(play.requests);
+    }
+    const learned = learnedFrom(runs);
+    if (learned.calls.length === 0) throw new Mistake('No request came: does the command use REFEREE_URL?');
+    return learned;
   }
 
   /** Plays scripts, side by side where that was asked for; the first one that the upstream fails is the last. */
@@ -178,18 +176,6 @@ class Theatre {
     return plays.filter(Boolean);
   }
 
-  /** Writes what was sent and answered. Throws `Mistake` if that cannot be written. */
-  writeHar(): void {
-    const { har } = this.#options;
-    if (har === undefined) return;
-    const all = this.#entries.flatMap(({ entries }) => entries);
-    try {
-      writeFileSync(har, harOf(all, this.#entries[0]?.origin ?? ''));
-    } catch (error) {
-      throw new Mistake(`--har cannot be written: ${(error as Error).message}`);
-    }
-  }
-
   /** Plays one script to the command. Throws `Mistake` if it could not be tried, or was interrupted. */
   async #play(script: string): Promise<{ play: Play; ended: Ended }> {
     const { start, before, upstream } = this.#options;
@@ -205,7 +191,6 @@ class Theatre {
     const ended = await runToEnd(this.#words.map(filled), options);
     if (stop.aborted) throw new Mistake('Interrupted', Number(stop.reason));
     const play = await proxy.end();
-    this.#entries.push({ origin, entries: proxy.entries });
     return { play: { ...play, command: { exit: ended.exit, timedOut: ended.timedOut } }, ended };
   }
 

@@ -10,7 +10,6 @@ import {
   PLAIN,
   type Style,
   type Suite,
-  tapOf,
   textOf,
 } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
@@ -19,7 +18,6 @@ import type { Invocation } from './invocation.ts';
 export interface OutputOptions {
   readonly json?: true;
   readonly junit?: true;
-  readonly tap?: true;
   readonly github?: true;
   readonly html?: string;
   readonly output?: string;
@@ -30,7 +28,6 @@ export function withOutput(command: Command): Command {
   return command
     .option('--json', 'print JSON')
     .option('--junit', 'print JUnit XML')
-    .option('--tap', 'print TAP')
     .option('--github', 'also print annotations, and write the summary of a GitHub workflow')
     .option('--html <file>', 'also write a page')
     .option('--output <file>', 'write the verdict in the format to a file, and print the text');
@@ -38,8 +35,8 @@ export function withOutput(command: Command): Command {
 
 /** Opens the files before anything is tried, so that nothing is tried in vain. Throws `Mistake`, as `write` does. */
 export function openOutput(options: OutputOptions, invocation: Invocation) {
-  const { json, junit, tap, github, html, output } = options;
-  if ([json, junit, tap].filter(Boolean).length > 1) throw new Mistake('--json, --junit and --tap cannot be combined');
+  const { json, junit, github, html, output } = options;
+  if (json && junit) throw new Mistake('--json and --junit cannot be combined');
   const files = new Map(
     Object.entries({ '--html': html, '--output': output }).flatMap(([option, file]) =>
       file === undefined ? [] : [[option, tried(option, () => openSync(file, 'w'))] as const],
@@ -52,7 +49,7 @@ export function openOutput(options: OutputOptions, invocation: Invocation) {
   return {
     /** Writes verdicts in every form that was asked for; `report` is what --json prints. */
     write(suites: readonly Suite[], report: unknown): void {
-      const formatted = json ? JSON.stringify(report) : junit ? junitOf(suites) : tap ? tapOf(suites) : undefined;
+      const formatted = json ? JSON.stringify(report) : junit ? junitOf(suites) : undefined;
       const text = (style: Style) => suites.map((suite) => textOf(suite, { style })).join('\n\n');
       const isPrinted = formatted !== undefined && output === undefined;
       invocation.print(isPrinted ? formatted : text(invocation.hasColours() ? COLOURED : PLAIN));

@@ -8,12 +8,11 @@ import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
 import { credentialsOf } from '../proxy/headers.ts';
 import { type Callers, openProxy } from '../proxy/proxy.ts';
-import { htmlOf } from '../report/html.ts';
 import { COLOURED, PLAIN, textOf } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
 import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
 
-const PAGE = /^\/\.referee(\.json)?(\?.*)?$/;
+const VERDICTS = /^\/\.referee(\?.*)?$/;
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 /** Faults for whatever client comes: each call meets some, and ends well when it is repeated. */
 const USUAL = 'limit:1@2.GET,lost@POST,error*2@4.GET,unavailable:1@3.POST,cut@7.GET,lost@PUT,lost@PATCH,lost@DELETE';
@@ -23,7 +22,7 @@ const PRINTED_MAX = 20;
 export function addProxyCommand(program: Command, invocation: Invocation): void {
   withProxyOptions(program.command('proxy [script]'))
     .description(
-      'Play a script to each caller, by its credentials, until it is stopped; /.referee on it has the verdict, as a page and as JSON',
+      'Play a script to each caller, by its credentials, until it is stopped; /.referee on it has the verdict as JSON',
     )
     .option('--listen <address>', 'HOST:PORT', '127.0.0.1:0')
     .action(async (script: string = USUAL, _: object, self: Command) => {
@@ -32,7 +31,7 @@ export function addProxyCommand(program: Command, invocation: Invocation): void 
       if (upstream === undefined) throw new Mistake('--upstream is missing; name the base address of the API');
       const wanted = { ...askedBy(options), isPartialAllowed: true };
       const serve = (request: IncomingMessage, response: ServerResponse, callers: () => Callers) =>
-        servePage(request, response, { callers, wanted });
+        serveVerdicts(request, response, { callers, wanted });
       const own = { ...proxyOf(options), ...readAddress(options.listen) };
       await using proxy = await openProxy({ ...own, upstream, script, hasCallers: true, serve });
       invocation.print(`listening on ${proxy.url}; verdicts on ${new URL('/.referee', proxy.url)}`);
@@ -56,20 +55,18 @@ function reportOf(play: Play, wanted: Asked): ClientReport {
   const [first, last] = [play.requests[0], play.requests.at(-1)];
   const durationMs = first && last ? Math.round(last.answeredAt - first.at) : 0;
   return reportOn(
-    { plays: [play], planned: 1, durationMs, learned: undefined, isWhole: false, left: [] },
+    { plays: [play], planned: 1, durationMs, learned: UNKNOWN_CLIENT, isScripted: true, isWhole: false, left: [] },
     wanted,
-    UNKNOWN_CLIENT,
   );
 }
 
-/** Answers a request for the page: a caller sees its own verdict, all of them are seen on loopback only. */
-function servePage(
+/** Answers a request for verdicts: a caller sees its own, all of them are seen on loopback only. */
+function serveVerdicts(
   request: IncomingMessage,
   response: ServerResponse,
   { callers, wanted }: { callers: () => Callers; wanted: Asked },
 ): boolean {
-  const [isPage, json] = PAGE.exec(request.url ?? '') ?? [];
-  if (isPage === undefined) return false;
+  if (!VERDICTS.test(request.url ?? '')) return false;
   const plays = callers();
   const credentials = credentialsOf(request.rawHeaders);
   const mine = plays.get(credentials);
@@ -77,18 +74,8 @@ function servePage(
   const isLocal = !forwarded && LOOPBACK.test(request.socket.remoteAddress ?? '');
   const shown = mine ? [[credentials, mine] as const] : isLocal ? [...plays] : [];
   const reports = shown.map(([caller, play]) => ({ caller: caller.slice(0, 8), ...reportOf(play, wanted) }));
-  const isJson = json !== undefined || /json/.test(request.headers.accept ?? '');
-  const none = { name: 'No caller with these credentials has come', verdicts: [], summary: '' };
-  const suites = reports.map((each) => ({ ...clientSuite(each, wanted.customs), name: `Caller ${each.caller}` }));
-  const body = isJson ? JSON.stringify({ callers: reports }) : htmlOf(suites.length > 0 ? suites : [none]);
-  const type = isJson ? 'application/json' : 'text/html; charset=utf-8';
-  const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-  const fields = {
-    'Cache-Control': 'no-store',
-    'Content-Security-Policy': policy,
-    'X-Content-Type-Options': 'nosniff',
-  };
-  response.writeHead(200, { 'Content-Type': type, ...fields }).end(request.method === 'HEAD' ? undefined : body);
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify({ callers: reports }));
   return true;
 }
 

@@ -74,26 +74,27 @@ export interface Played {
   readonly plays: readonly Play[];
   readonly planned: number;
   readonly durationMs: number;
-  /** Undefined if scripts were given, which are played without learning. */
-  readonly learned: Learned | undefined;
+  readonly learned: Learned;
+  /** True if scripts were given in place of a plan. */
+  readonly isScripted: boolean;
   /** True if every fault was planned for every kind. */
   readonly isWhole: boolean;
   /** The kinds of the plays that were planned and not made. */
   readonly left: readonly string[];
 }
 
-/** Judges all plays. `unknown` is what is taken for granted of a client of which nothing was learned. */
-export function reportOn(played: Played, wanted: Asked, unknown: Learned): ClientReport {
-  const { plays, planned, durationMs, learned } = played;
-  const judged = plays.map((play) => ({ play, ...judge(play, learned ?? unknown, wanted.customs) }));
-  const calls = learned?.calls ?? kindsOf(plays.map(({ requests }) => requests));
+/** Judges all plays. */
+export function reportOn(played: Played, wanted: Asked): ClientReport {
+  const { plays, planned, durationMs, learned, isScripted } = played;
+  const judged = plays.map((play) => ({ play, ...judge(play, learned, wanted.customs) }));
+  const calls = isScripted ? kindsOf(plays.map(({ requests }) => requests)) : learned.calls;
   const found = calls.flatMap((call) =>
     RULE_NAMES.filter((rule) => isWanted(rule, wanted)).flatMap((rule) =>
       cellFor(call, rule, { judged, played, wanted }),
     ),
   );
   const cells = found.filter((cell) => !isSaidByOnce(cell, found));
-  const remarks = [...new Set([...(learned?.remarks ?? []), ...judged.flatMap((each) => each.remarks)])];
+  const remarks = [...new Set([...learned.remarks, ...judged.flatMap((each) => each.remarks)])];
   const exit = exitOf(cells, { played, wanted });
   return { calls, planned, played: plays.length, durationMs, rules: cells, remarks, plays, exit };
 }
@@ -148,8 +149,8 @@ function evidenceOf(found: readonly { readonly play: Play; readonly finding: Fin
   return found.length > shown.length ? [...texts, `and ${found.length - shown.length} more`] : texts;
 }
 
-function reasonFor(kind: string, rule: RuleName, { learned, isWhole, left }: Played): string {
-  if (!learned) return 'no script led there';
+function reasonFor(kind: string, rule: RuleName, { isScripted, isWhole, left }: Played): string {
+  if (isScripted) return 'no script led there';
   if (left.includes(kind)) return 'not all plays for it were made; --plays all makes them';
   if (TESTED_FOR_GOOD.has(rule) && !isWhole)
     return 'error*12 and revoked are aimed at one kind; --plays all aims them at each';
@@ -161,7 +162,7 @@ function isWanted(rule: RuleName, { only, skipped }: Asked): boolean {
 }
 
 function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judged'>): ClientReport['exit'] {
-  const { plays, learned, isWhole } = played;
+  const { plays, learned, isScripted, isWhole } = played;
   const failed = plays.find(({ failure }) => failure !== undefined);
   if (failed) return { code: 2, reason: failed.failure ?? '' };
   const requests = plays.reduce((sum, play) => sum + play.requests.length, 0);
@@ -172,7 +173,7 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
   const stale = wanted.expected.find((each) => each.isStale(plays, cells));
   if (stale) return { code: 1, reason: `${stale.place}: "${stale.text}" is stale: it was not broken; remove the line` };
   if (plays.some(({ command }) => command?.timedOut)) return { code: 2, reason: 'the command did not end in time' };
-  if (!learned) {
+  if (isScripted) {
     const unforced = plays.find((play) => hasFailed(play) && !wanted.isFailureAllowed && isSurvivable(play));
     if (unforced)
       return { code: 4, reason: `the command failed under ${unforced.script}, which it could have survived` };
@@ -180,7 +181,8 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
     if (short && !wanted.isPartialAllowed) {
       return { code: 3, reason: `${short.reached} of ${short.steps} steps of ${short.script} were reached` };
     }
-  } else if (wanted.isStrict) {
+  }
+  if (wanted.isStrict) {
     const needed = asked(learned, wanted.customs, isWhole);
     const open = cells.find(({ kind, rule, verdict }) => verdict === 'not tested' && needed.has(cellOf(kind, rule)));
     if (open) return { code: 3, reason: `${open.rule} was not tested for ${open.kind}` };

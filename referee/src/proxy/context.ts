@@ -15,8 +15,6 @@ export interface ContextOptions {
   readonly dialect?: string | undefined;
   /** Sent with every request; they are in no report. */
   readonly headers?: Fields;
-  /** Keeps what was sent and answered, for a HAR file. */
-  readonly isRecorded?: boolean;
   /** The seed of unknown members. */
   readonly seed?: string;
 }
@@ -34,7 +32,6 @@ export class ProxyContext {
   readonly mover: Mover;
   readonly idempotency: readonly string[];
   readonly headers: Fields;
-  readonly isRecorded: boolean;
   readonly seed: string;
   readonly closing: AbortSignal;
   readonly #connections = new WeakMap<Socket, Connection>();
@@ -54,7 +51,6 @@ export class ProxyContext {
     this.mover = new Mover(upstream.origin, options.origin);
     this.idempotency = options.idempotency ?? IDEMPOTENCY;
     this.headers = options.headers ?? [];
-    this.isRecorded = options.isRecorded ?? false;
     this.seed = options.seed ?? '';
     this.closing = options.closing;
   }

@@ -57,7 +57,6 @@ export class Exchange {
   #sent: Buffer | undefined = Buffer.alloc(0);
   #bodyDigest: string | null = null;
   #answer: { status: number; fields: Fields; retryAfter: number | null } | undefined;
-  #received: Buffer[] = [];
   #answeredAt: number | undefined;
   #isDelivered = false;
   #isDone = false;
@@ -111,17 +110,6 @@ export class Exchange {
     };
   }
 
-  /** Both messages, as far as they were looked at. */
-  seen() {
-    const { status = 0, fields = [] } = this.#answer ?? {};
-    return {
-      note: this.note(),
-      url: this.#request.url ?? '',
-      request: { fields: this.#fields, body: this.#sent },
-      answer: { status, fields, body: Buffer.concat(this.#received) },
-    };
-  }
-
   /** Passes request and answer on, without a step. */
   async pass(): Promise<void> {
     await this.#forward();
@@ -150,7 +138,6 @@ export class Exchange {
   answer({ status, fields, body }: MadeUp): void {
     this.#head({ status, fields });
     this.#stamp();
-    this.#keep(body);
     this.#response.end(body);
   }
 
@@ -383,7 +370,6 @@ export class Exchange {
     const half = (value ?? Buffer.alloc(0)).subarray(0, Math.floor((value?.length ?? 0) / 2));
     if (half.length > 0) {
       this.#head(answer);
-      this.#keep(half);
       // A piece may wait in the message until the next turn.
       await new Promise((resolve) => this.#response.write(half, resolve));
     }
@@ -425,14 +411,9 @@ export class Exchange {
     this.answer({ ...answer, fields: [...forOtherBody(fields), ...own], body });
   }
 
-  #keep(chunk: Buffer): void {
-    if (this.#context.isRecorded) this.#received.push(chunk);
-  }
-
   async #write(chunk: Buffer): Promise<void> {
     if (this.#response.destroyed) return;
     this.#stamp();
-    this.#keep(chunk);
     if (!this.#response.write(chunk)) await this.#until('drain');
   }
 

@@ -27,7 +27,7 @@ export function fieldOf(fields: Fields, name: string): string | undefined {
 }
 
 /** True for the name of a field that shows who a caller is. */
-export function isCredential(name: string): boolean {
+function isCredential(name: string): boolean {
   return CREDENTIALS.test(name) && !NO_CREDENTIALS.test(name);
 }
 

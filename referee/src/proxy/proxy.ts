@@ -11,7 +11,6 @@ import { type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';
 const CALLERS_MAX = 1_000;
-const ENTRIES_MAX = 10_000;
 const ALONE = 'all';
 
 export interface ProxyOptions extends UpstreamOptions, ContextOptions {
@@ -30,9 +29,6 @@ export interface ProxyOptions extends UpstreamOptions, ContextOptions {
 /** The plays of callers so far, by the digest of their credentials. */
 export type Callers = ReadonlyMap<string, Play>;
 
-/** A proxy that plays a script. */
-export type OpenProxy = Awaited<ReturnType<typeof openProxy>>;
-
 /** Starts a reverse proxy that plays a script before an API, on loopback unless told otherwise. Throws `Mistake`. */
 export async function openProxy(options: ProxyOptions) {
   const { script, scope = 'key', hasCallers = false, host = LOOPBACK, port = 0, tls } = options;
@@ -41,7 +37,6 @@ export async function openProxy(options: ProxyOptions) {
   const callers = new Map<string, Caller>([[ALONE, { follower: new Follower(script, following), notes: [] }]]);
   if (hasCallers) callers.clear();
   const closing = new AbortController();
-  const entries: ReturnType<Exchange['seen']>[] = [];
   const underWay = new Set<Promise<void>>();
   let context: ProxyContext;
 
@@ -63,7 +58,6 @@ export async function openProxy(options: ProxyOptions) {
     const place = caller && notes.length < NOTES_MAX ? notes.push(exchange.note()) - 1 : undefined;
     const served = (caller ? exchange.play(caller.follower) : exchange.pass()).finally(() => {
       if (place !== undefined) notes[place] = exchange.note();
-      if (options.isRecorded && entries.length < ENTRIES_MAX) entries.push(exchange.seen());
       underWay.delete(served);
     });
     underWay.add(served);
@@ -102,8 +96,6 @@ export async function openProxy(options: ProxyOptions) {
       if (!play) throw new Error('The proxy has callers');
       return play;
     },
-    /** Every exchange, where they are recorded. */
-    entries: entries as readonly ReturnType<Exchange['seen']>[],
     [Symbol.asyncDispose]: close,
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { junitOf, printable, type Suite, tapOf, textOf } from './write.ts';
+import { junitOf, printable, type Suite, textOf } from './write.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',
@@ -71,31 +71,6 @@ test('JUnit counts each kind, and escapes', () => {
       '<testsuite name="&quot;a&quot; &amp;   b ]]&gt;" tests="0" failures="0" errors="0" skipped="0">',
       '</testsuite>',
       '</testsuites>',
-    ].join('\n'),
-  );
-});
-
-test('TAP numbers all verdicts, and says why', () => {
-  const diagnosis = (...more: string[]) => ['  ---', ...more.map((line) => `  ${line}`), '  ...'];
-  const missing = ['message: "one <is> missing"', 'severity: "fail"'];
-  const [script] = SUITE.verdicts.slice(-1);
-  assert.ok(script);
-  assert.equal(
-    tapOf([SUITE, { name: 'b\x1b', verdicts: [{ ...script, id: 'a\\#', verdict: 'skipped' }] }]),
-    [
-      'TAP version 14',
-      '1..6',
-      '# http://a/v1',
-      'ok 1 - list.array',
-      'not ok 2 - list.all',
-      ...diagnosis(...missing, 'sentence: "A list has all."', 'details: ["a 1"]'),
-      'not ok 3 - list.one',
-      ...diagnosis(...missing, 'sentence: "A list has one."', 'details: ["b"]'),
-      'ok 4 - ban # SKIP no key \\#1',
-      'not ok 5 - script',
-      ...diagnosis('message: "1 of 2"', 'severity: "error"', 'sentence: "The script ends."', 'details: []'),
-      '# b ',
-      'ok 6 - a\\\\\\# # SKIP 1 of 2',
     ].join('\n'),
   );
 });

@@ -122,31 +122,6 @@ export function junitOf(suites: readonly Suite[]): string {
   return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites>', ...written, '</testsuites>'].join('\n');
 }
 
-/** Reports as TAP, version 14. */
-export function tapOf(suites: readonly Suite[]): string {
-  const lines: string[] = [];
-  let number = 0;
-  for (const { name, verdicts } of suites) {
-    lines.push(`# ${printable(name)}`);
-    for (const each of verdicts) {
-      const { verdict, sentence, message, details, fix } = each;
-      const id = idsOf([each]);
-      number += 1;
-      const skip = verdict === 'skipped' ? ` # SKIP ${tapText(message)}` : '';
-      lines.push(`${verdict === 'failed' || verdict === 'error' ? 'not ok' : 'ok'} ${number} - ${tapText(id)}${skip}`);
-      if (verdict !== 'failed' && verdict !== 'error') continue;
-      // JSON is YAML.
-      const severity = verdict === 'error' ? 'error' : 'fail';
-      const diagnosis = { message, severity, sentence, details, ...(fix !== undefined && { fix }) };
-      const members = Object.entries(diagnosis).map(
-        ([member, value]) => `  ${member}: ${printable(JSON.stringify(value))}`,
-      );
-      lines.push('  ---', ...members, '  ...');
-    }
-  }
-  return ['TAP version 14', `1..${number}`, ...lines].join('\n');
-}
-
 /** Failures as annotations of a GitHub workflow. */
 export function annotationsOf(suites: readonly Suite[]): string {
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
@@ -251,11 +226,6 @@ function testCase(suite: string, one: Verdict): string {
   const element = verdict === 'error' ? 'error' : 'failure';
   const text = escaped([sentence, ...details, ...(fix === undefined ? [] : [`fix: ${fix}`])].join('\n'));
   return `${start}><${element} message="${escaped(message)}">${text}</${element}></testcase>`;
-}
-
-/** A line in which nothing begins a directive or an escape. */
-function tapText(text: string): string {
-  return printable(text).replaceAll(/[\\#]/g, '\\$&');
 }
 
 /** Also drops what XML 1.0 forbids, and what controls a terminal; `]]>` ends a CDATA section only (section 2.4). */

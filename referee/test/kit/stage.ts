@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { learnedFrom, UNKNOWN_CLIENT } from '../../src/client/learned.ts';
+import { learnedFrom } from '../../src/client/learned.ts';
 import type { Play } from '../../src/client/note.ts';
 import { planFor } from '../../src/client/plan.ts';
 import { type Asked, type ClientReport, reportOn } from '../../src/client/report.ts';
@@ -85,7 +85,7 @@ export async function judged(
   };
   await Promise.all(Array.from({ length: jobs ?? chosen.length }, work));
   const left = planned.slice(chosen.length).map(({ kind }) => kind);
-  return reportOn({ plays, planned: planned.length, durationMs: 0, learned, isWhole, left }, wanted, UNKNOWN_CLIENT);
+  return reportOn({ plays, planned: planned.length, durationMs: 0, learned, isScripted: false, isWhole, left }, wanted);
 }
 
 /** The broken cells of a report, each with its first piece of evidence. */
