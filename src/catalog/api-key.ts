@@ -6,7 +6,7 @@ import type { Operator } from './audit.ts';
 import type { Ban, RunningBan } from './ban.ts';
 import { invalid } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
-import type { Precondition } from './resource.ts';
+import type { Place, Precondition } from './resource.ts';
 import { quote } from './validate.ts';
 
 export const SCOPES = [
@@ -246,14 +246,10 @@ export interface KeyStorage {
   graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>>;
   /** Ends the graces of a key now; undefined if the id is unknown. A revoked key stays as it is. */
   endGraces(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
-  /** Keys, oldest first. */
-  list(): Promise<ApiKey[]>;
   /** The number of keys that a filter selects. */
   count(filter: KeyFilter): Promise<number>;
-  /** A range of the keys that a filter selects, in an order. */
-  sorted(query: SortedKeys): Promise<ApiKey[]>;
-  /** A page of the keys that a filter selects, newest first. */
-  page(query: KeyQuery): Promise<KeyPage>;
+  /** A page of the keys that a filter selects. Pages have no gap, even where their keys change meanwhile. */
+  list(query: KeyQuery): Promise<KeyPage>;
   /**
    * This and the next three return the updated key, or undefined if the id is unknown. A revoked key stays as it is.
    * Every change throws what `unless` throws.
@@ -299,10 +295,10 @@ type KeyState = (typeof KEY_STATES)[number];
 /** Selects keys; absent members select all. Moments are Unix seconds. */
 export interface KeyFilter {
   /**
-   * Part of a name, an owner, an id or a prefix, regardless of case; empty for every key. Keys of which it is the whole
-   * come first.
+   * Part of a name, an owner, an id or a prefix, regardless of case. Keys of which it is the whole come first in every
+   * order.
    */
-  readonly text: string;
+  readonly text?: string | undefined;
   readonly owner?: string | undefined;
   readonly plan?: PlanName | undefined;
   readonly state?: KeyState | undefined;
@@ -315,12 +311,6 @@ export interface KeyFilter {
   readonly now: number;
 }
 
-export interface KeyQuery extends KeyFilter {
-  /** Only keys after this one in the order. */
-  readonly behind?: KeyPosition | undefined;
-  readonly limit: number;
-}
-
 /**
  * Sort orders of keys; those without a last use, or without an expiry, come last. `unused` has those that were never
  * used first, then the longest unused; `use` the greatest share of the day's limit used today.
@@ -328,21 +318,18 @@ export interface KeyQuery extends KeyFilter {
 export const KEY_SORTS = ['newest', 'oldest', 'name', 'last-used', 'unused', 'use', 'expiry'] as const;
 export type KeySort = (typeof KEY_SORTS)[number];
 
-export interface SortedKeys extends KeyFilter {
-  readonly sort: KeySort;
-  readonly offset: number;
+export interface KeyQuery extends KeyFilter {
+  /** `newest` if absent. */
+  readonly sort?: KeySort | undefined;
+  /** Only keys after this place, the `last` of the page before with the same filter and order. */
+  readonly behind?: Place | undefined;
   readonly limit: number;
-}
-
-export interface KeyPosition extends Pick<ApiKey, 'createdAt' | 'id'> {
-  /** True if the text is its whole name, owner, id or prefix. */
-  readonly isExact: boolean;
 }
 
 /** A page of keys; `last` is the place of its last one if there are more. */
 export interface KeyPage {
   readonly keys: ApiKey[];
-  readonly last: KeyPosition | undefined;
+  readonly last: Place | undefined;
 }
 
 /** A rotated secret that still works. */

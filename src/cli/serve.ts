@@ -150,14 +150,14 @@ async function issueFirstKey(
   config: Config,
   invocation: Invocation,
 ): Promise<void> {
-  if ((await storage.keys.list()).length > 0) {
+  const { unix: now } = time.now();
+  if ((await storage.keys.count({ now })) > 0) {
     invocation.print(
       `There is an API key already. To issue another:\n\n  ${COMMAND} keys create --name NAME\n\nTo see how it is used:\n\n  ${COMMAND} console login\n`,
     );
     return;
   }
   const by = operatorOf(undefined, invocation.env);
-  const { unix: now } = time.now();
   const made = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
   await storage.keys.insert(made.key, secretRecord(made.secret), by);
   const { secret } = made;

@@ -116,7 +116,7 @@ for (const [engine, place, skip] of [
     await using database = await place();
     await using storage = await openStorage(database.address, OPTIONS);
     const found = async (text: string) => {
-      const { keys } = await storage.keys.page({ text, now: 2, limit: 9 });
+      const { keys } = await storage.keys.list({ text, now: 2, limit: 9 });
       return keys.map(({ id }) => id);
     };
     await database.execute(`insert into api_keys

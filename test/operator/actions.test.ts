@@ -237,7 +237,7 @@ function audit({ service }: Place) {
 /** All that an action could change. */
 async function everything({ service: { storage, clock } }: Place): Promise<string> {
   const { unix: now } = clock.now();
-  const keys = await storage.keys.list();
+  const { keys } = await storage.keys.list({ now, limit: 1_000 });
   const ids = keys.map(({ id }) => id);
   const graces = [...(await storage.keys.graces(ids, now))];
   const audited = await storage.audit.list({ since: 0, limit: 10_000 });

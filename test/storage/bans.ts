@@ -18,11 +18,11 @@ export function bansContract(check: Check): void {
     assert.deepEqual(outcome, { ban: { ...ban, ends: NOW + 60 }, isNew: true });
     await using other = await another();
     const found = await other.keys.findBySecret(hashSecret(secret));
-    const keys = await other.keys.list();
-    const read = [found?.key, await other.keys.find(key.id), ...(await other.keys.list()), ...keys];
+    const { keys } = await other.keys.list({ now: NOW, limit: 9 });
+    const read = [found?.key, await other.keys.find(key.id), ...keys];
     assert.deepEqual(
       read.map((each) => each?.ban),
-      Array(4).fill(outcome?.ban),
+      Array(3).fill(outcome?.ban),
     );
     assert.deepEqual(await other.keys.bans(NOW + 59), [{ keyId: key.id, ...ban }]);
     assert.deepEqual(await other.keys.bans(NOW + 60), []);
@@ -166,7 +166,7 @@ export function bansContract(check: Check): void {
       [first, third, second],
     );
     assert.equal((await storage.keys.banHistory(second ?? '', 10)).length, 1);
-    const counted = (state: 'banned' | 'active') => storage.keys.count({ text: '', state, now: NOW });
+    const counted = (state: 'banned' | 'active') => storage.keys.count({ state, now: NOW });
     assert.deepEqual([await counted('banned'), await counted('active')], [3, 0]);
     await storage.keys.revoke(second ?? '', NOW, OPERATOR);
     await storage.keys.update(third ?? '', { expiresAt: NOW + 1 }, OPERATOR);

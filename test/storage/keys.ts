@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import {
   type ApiKey,
-  type KeyPosition,
+  KEY_SORTS,
+  type KeyQuery,
   type KeyStorage,
   newApiKey,
-  type SortedKeys,
   secretRecord,
 } from '../../src/catalog/api-key.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { PLANS } from '../../src/catalog/plan.ts';
+import type { Place } from '../../src/catalog/resource.ts';
 import type { Change, Storage } from '../../src/catalog/storage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { OPERATOR } from '../kit/operator.ts';
@@ -27,7 +28,7 @@ export function keysContract(check: Check): void {
     });
     await bench.reopen();
     assert.deepEqual(await bench.storage.keys.findBySecret(secretRecord(secret).hash), { key, endsAt: null });
-    assert.deepEqual(await bench.storage.keys.list(), [key]);
+    assert.deepEqual((await search(bench.storage)).keys, [key]);
   });
 
   check('after a rotation the old secret works until its grace ends', async ({ storage }) => {
@@ -86,13 +87,13 @@ export function keysContract(check: Check): void {
     assert.deepEqual([one.isReplay, two.isReplay].sort(), [false, true]);
     assert.deepEqual(one.resource, two.resource);
     assert.deepEqual(done, [one.resource.key.id]);
-    assert.deepEqual(await storage.keys.list(), [one.resource.key]);
+    assert.deepEqual((await search(storage)).keys, [one.resource.key]);
     const other = storage.once(id('issue', 'b'), () => assert.fail());
     await assert.rejects(other, { code: 'idempotency_key_reused' });
     const unnamed = async () => (await storage.once({ keyId: 'token_1' }, issueIn)).isReplay;
     const issueIn = ({ keys }: { keys: KeyStorage }) => issue({ keys });
     assert.deepEqual([await unnamed(), await unnamed()], [false, false]);
-    assert.equal((await storage.keys.list()).length, 3);
+    assert.equal(await storage.keys.count({ now: NOW }), 3);
   });
 
   check('work on keys that fails changes nothing, is followed by none, and may be done again', async ({ storage }) => {
@@ -187,15 +188,12 @@ export function keysContract(check: Check): void {
   check('keys are searched by name, id and prefix, a page at a time', async ({ storage }) => {
     for (let index = 0; index < 25; index += 1) await issue(storage, { name: `Shop ${index} 100%_` });
     const { key } = await issue(storage, { name: 'other Ärzte' });
-    const page = await search(storage, { text: 'sHOP', offset: 20, limit: 10 });
-    assert.deepEqual([page.count, page.keys.length], [25, 5]);
-    assert.equal((await search(storage, { text: '', offset: 0, limit: 10 })).count, 26);
-    assert.deepEqual(await search(storage, { text: '', offset: 0, limit: 0 }), { keys: [], count: 26 });
-    for (const offset of [25, 26])
-      assert.deepEqual(await search(storage, { text: 'shop', offset, limit: 10 }), { keys: [], count: 25 });
-    assert.equal((await search(storage, { text: '0%_', offset: 0, limit: 10 })).count, 25);
+    const page = await search(storage, { text: 'sHOP', limit: 10 });
+    assert.deepEqual([page.count, page.keys.length], [25, 10]);
+    assert.equal((await search(storage, { limit: 10 })).count, 26);
+    assert.equal((await search(storage, { text: '0%_' })).count, 25);
     for (const text of [key.id, key.prefix, 'OTHER', 'Ärzte', 'other Ä']) {
-      assert.deepEqual((await search(storage, { text, offset: 0, limit: 10 })).keys, [key]);
+      assert.deepEqual((await search(storage, { text })).keys, [key]);
     }
     const rotation = { now: NOW, oldEndAt: NOW + 100, by: OPERATOR };
     await storage.keys.rotate(key.id, { hash: 'second', prefix: 'petcat_live_second' }, rotation);
@@ -203,7 +201,7 @@ export function keysContract(check: Check): void {
       [key.prefix, 0],
       ['petcat_live_second', 1],
     ] as const)
-      assert.equal((await search(storage, { text, offset: 0, limit: 10 })).count, count, 'by the present prefix');
+      assert.equal((await search(storage, { text })).count, count, 'by the present prefix');
   });
 
   check('keys, categories and changes are found by any letters, regardless of case and form', async ({ storage }) => {
@@ -211,7 +209,7 @@ export function keysContract(check: Check): void {
     await issue(storage, { name: 'Arzte' });
     for (const text of ['ärzte', 'Ärzte', 'CAFE\u0301', 'łÓDŹ', 'ÄRZTE café']) {
       assert.equal(await storage.keys.count({ text, now: NOW }), 1, text);
-      assert.equal((await storage.keys.page({ text, now: NOW, limit: 9 })).keys[0]?.id, umlaut.key.id, text);
+      assert.equal((await search(storage, { text })).keys[0]?.id, umlaut.key.id, text);
     }
     for (const name of ['Vögel', 'VOGEL', 'ΣΚΎΛΟΣ']) await storage.categories.insert({ name }, { keyId: 'k' });
     const found = async (text: string) =>
@@ -235,7 +233,7 @@ export function keysContract(check: Check): void {
     await storage.usage.add(NOW - 60, [usageAt(used.key.id, NOW - 60)]);
     await storage.keys.revoke(old.key.id, NOW, OPERATOR);
     const names = async (wanted: object) => {
-      const page = await search(storage, { text: '', now: NOW, offset: 0, limit: 9, ...wanted });
+      const page = await search(storage, wanted);
       assert.equal(page.count, page.keys.length);
       return page.keys.map(({ name }) => name);
     };
@@ -249,8 +247,6 @@ export function keysContract(check: Check): void {
     assert.deepEqual(await names({ state: 'revoked' }), ['b']);
     assert.deepEqual(await names({ state: 'active', expiresBefore: NOW + 51 }), ['A']);
     assert.deepEqual(await names({ expiresBefore: NOW + 50 }), ['b']);
-    const second = await search(storage, { text: '', sort: 'name', offset: 1, limit: 1 });
-    assert.deepEqual([second.count, second.keys[0]?.name], [3, 'b']);
   });
 
   check('keys are ordered and filtered by how long they were not used, never first', async ({ storage }) => {
@@ -266,9 +262,7 @@ export function keysContract(check: Check): void {
       await storage.usage.add(last, [usageAt(key.id, last)]);
     }
     const names = async (wanted: object) =>
-      (await search(storage, { text: '', sort: 'unused', offset: 0, limit: 9, ...wanted })).keys.map(
-        ({ name }) => name,
-      );
+      (await search(storage, { sort: 'unused', ...wanted })).keys.map(({ name }) => name);
     assert.deepEqual(await names({}), ['never', 'long ago', 'a month ago', 'lately']);
     assert.deepEqual(await names({ unused: 30 * DAY_SECONDS }), ['never', 'long ago', 'a month ago']);
     assert.deepEqual(await names({ unused: 30 * DAY_SECONDS + 1 }), ['never', 'long ago']);
@@ -287,7 +281,7 @@ export function keysContract(check: Check): void {
       await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
     }
     const names = async (wanted: object) =>
-      (await search(storage, { text: '', sort: 'use', offset: 0, limit: 9, ...wanted })).keys.map(({ name }) => name);
+      (await search(storage, { sort: 'use', ...wanted })).keys.map(({ name }) => name);
     assert.deepEqual(await names({}), ['all', 'few of few', 'many of many', 'yesterday']);
     assert.deepEqual(await names({ near: 80 }), ['all', 'few of few']);
   });
@@ -323,7 +317,7 @@ export function keysContract(check: Check): void {
       ['banned', ['banned']],
       ['revoked', ['revoked']],
     ] as const) {
-      const { keys } = await search(storage, { text: '', state, sort: 'name', now, offset: 0, limit: 9 });
+      const { keys } = await search(storage, { state, sort: 'name', now });
       assert.deepEqual(
         keys.map(({ name }) => name),
         names,
@@ -332,52 +326,67 @@ export function keysContract(check: Check): void {
     }
   });
 
-  check('pages of keys go from the newest to the oldest, ties by id, without a gap', async ({ storage }) => {
-    const made: ApiKey[] = [];
-    for (const at of [NOW, NOW + 2, NOW + 1, NOW + 1, NOW + 1, NOW]) {
-      const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, at);
-      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-      made.push(key);
-    }
-    await issue(storage, { name: 'other' });
-    made.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
-    const placeOf = (index: number) => ({ isExact: true, createdAt: made[index]?.createdAt, id: made[index]?.id });
-    const page = (limit: number, behind?: object) =>
-      storage.keys.page({ text: 'test', now: NOW, limit, ...(behind && { behind: behind as never }) });
-    for (const [first, limit] of [
-      [0, 3],
-      [0, 6],
-      [0, 7],
-      [1, 2],
-      [2, 2],
-      [3, 3],
-      [4, 1],
-    ] as const) {
-      const last = first + limit < made.length ? placeOf(first + limit - 1) : undefined;
-      const found = await page(limit, first === 0 ? undefined : placeOf(first - 1));
-      assert.deepEqual(found, { keys: made.slice(first, first + limit), last }, `${limit} from ${first} on`);
-    }
-  });
+  check(
+    'pages of keys have neither gap nor repeat in any order, though keys change between them',
+    async ({ storage }) => {
+      const ends = (at: number) => ({ plan: 'enterprise', limits: { minute: 1, day: 7 }, expiresAt: at }) as const;
+      for (const [index, at] of [NOW, NOW + 2, NOW + 1, NOW + 1, NOW + 1, NOW].entries()) {
+        const end = index < 2 ? {} : ends(NOW + 9 + (index % 2));
+        const name = index % 3 === 0 ? 'same shop' : `Shop ${index}`;
+        const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free', ...end }, at);
+        await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+        const counts = { minuteEnds: 0, minuteUsed: 0, day: Math.floor(NOW / DAY_SECONDS), dayUsed: index % 2 };
+        await storage.limits.saveCounts([{ keyId: key.id, ...counts }]);
+        if (index > 2) await storage.usage.add(NOW - 60, [usageAt(key.id, NOW - 60 * (index % 2))]);
+      }
+      const searched = [
+        ['', 4],
+        ['shop', 1],
+        ['same shop', 1],
+        ['same shop', 2],
+      ] as const;
+      for (const [sort, text, size] of KEY_SORTS.flatMap((each) =>
+        searched.map((search) => [each, ...search] as const),
+      )) {
+        const query = { sort, text };
+        const { keys: whole } = await search(storage, query);
+        const paged: ApiKey[] = [];
+        for (let behind: Place | undefined; ; ) {
+          const { keys, last } = await storage.keys.list({ ...query, behind, limit: size, now: NOW });
+          paged.push(...keys);
+          if (last) assert.equal(last.id, keys.at(-1)?.id);
+          if (!last) break;
+          behind = last;
+        }
+        assert.equal(whole.length, text === 'same shop' ? 2 : 6);
+        assert.deepEqual(paged, whole, `${sort} ${text}`);
+      }
+      // What uses a key moves it in this order: the next page begins behind the place where it was.
+      const { keys: before } = await search(storage, { sort: 'unused' });
+      const { last } = await storage.keys.list({ sort: 'unused', limit: 2, now: NOW });
+      await storage.usage.add(NOW, [usageAt(before[1]?.id ?? '', NOW)]);
+      const { keys: next } = await storage.keys.list({ sort: 'unused', behind: last, limit: 2, now: NOW });
+      assert.deepEqual(next, before.slice(2, 4));
+      // A key that leaves the filter leaves no gap.
+      const active = { state: 'active', limit: 1, now: NOW } as const;
+      const first = await storage.keys.list(active);
+      await storage.keys.revoke(first.keys[0]?.id ?? '', NOW, OPERATOR);
+      const second = (await storage.keys.list({ ...active, behind: first.last })).keys[0]?.id;
+      assert.equal(second, (await search(storage, active)).keys[0]?.id);
+    },
+  );
 
-  check('keys whose whole name, owner, id or prefix is searched for come first, in pages too', async ({ storage }) => {
+  check('keys whose whole name, owner, id or prefix is searched for come first in every order', async ({ storage }) => {
     const whole = await issue(storage, { name: 'Shop 1' });
     const owned = await issue(storage, { name: 'x', owner: 'shop 1' });
-    const parts: string[] = [];
-    for (let index = 0; index < 10; index += 1)
-      parts.unshift((await issue(storage, { name: `shop 1${index}` })).key.id);
-    const found: string[] = [];
-    for (let behind: KeyPosition | undefined; ; ) {
-      const { keys, last } = await storage.keys.page({ text: 'shop 1', now: NOW, limit: 5, behind });
-      found.push(...keys.map(({ id }) => id));
-      if (!last) break;
-      behind = last;
+    for (let index = 0; index < 10; index += 1) await issue(storage, { name: `shop 1${index}` });
+    const exact = [whole.key.id, owned.key.id].toSorted();
+    for (const sort of KEY_SORTS) {
+      const { keys } = await search(storage, { text: 'shop 1', sort, limit: 2 });
+      assert.deepEqual(keys.map(({ id }) => id).toSorted(), exact, sort);
     }
-    const exact = [whole.key.id, owned.key.id].sort().reverse();
-    assert.deepEqual([found.slice(0, 2), found.slice(2).toSorted()], [exact, parts.toSorted()]);
-    const listed = await search(storage, { text: 'shop 1', offset: 0, limit: 2, sort: 'name' });
-    assert.deepEqual(listed.keys.map(({ id }) => id).toSorted(), exact.toSorted());
     for (const text of [whole.key.prefix, whole.key.id])
-      assert.equal((await storage.keys.page({ text, now: NOW, limit: 1 })).keys[0]?.id, whole.key.id);
+      assert.equal((await search(storage, { text })).keys[0]?.id, whole.key.id);
   });
 
   check('the graces of a key are its old secrets that still work, the longest first', async ({ storage }) => {
@@ -414,10 +423,8 @@ export function keysContract(check: Check): void {
   });
 }
 
-/** A range of the keys that a filter selects, newest first unless told otherwise, and the number of all. */
-async function search(
-  { keys }: Storage,
-  { sort = 'newest', now = NOW, ...query }: Omit<SortedKeys, 'sort' | 'now'> & Partial<SortedKeys>,
-) {
-  return { keys: await keys.sorted({ ...query, sort, now }), count: await keys.count({ ...query, now }) };
+/** The first keys that a filter selects, and the number of all. */
+async function search({ keys }: Pick<Storage, 'keys'>, query: Partial<KeyQuery> = {}) {
+  const asked = { now: NOW, limit: 100, ...query };
+  return { keys: (await keys.list(asked)).keys, count: await keys.count(asked) };
 }

@@ -58,27 +58,10 @@ export const keys = resource({
   },
   sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
   async page({ storage, now }, { q = '', sort: asked, limit, behind, ...filter }) {
-    const sort = KEY_SORTS.find((each) => each === asked) ?? 'newest';
+    const sort = KEY_SORTS.find((each) => each === asked);
     const query = { ...filter, text: withoutSecret(q), now };
-    if (sort === 'newest') {
-      const from = behind && {
-        isExact: behind.number % 2 === 1,
-        createdAt: Math.floor(behind.number / 2),
-        id: behind.id,
-      };
-      const { keys: rows, last } = await storage.keys.page({ ...query, behind: from, limit });
-      const place = last && { number: 2 * last.createdAt + (last.isExact ? 1 : 0), id: last.id };
-      return { rows, last: place, total: await storage.keys.count(query) };
-    }
-    // What it is ordered by changes from one page to the next, so a page begins at a number of rows.
-    const offset = behind?.number ?? 0;
-    const rows = await storage.keys.sorted({ ...query, sort, offset, limit });
-    const total = await storage.keys.count(query);
-    return {
-      rows,
-      last: offset + rows.length < total && rows.length > 0 ? { number: offset + rows.length, id: '' } : undefined,
-      total,
-    };
+    const { keys: rows, last } = await storage.keys.list({ ...query, sort, behind, limit });
+    return { rows, last, total: await storage.keys.count(query) };
   },
   json: (context, rows) => keysJson(context, rows),
   columns: [

@@ -149,7 +149,7 @@ ${found === undefined ? html`<p class="soft">Being added up; this takes a while 
 async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
   const { storage, url } = context;
   if (sort !== 'requests') return html`<p class="soft">None in ${words}.</p>`;
-  if ((await storage.keys.count({ text: '', now: context.now })) > 0) {
+  if ((await storage.keys.count({ now: context.now })) > 0) {
     const line = html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
     return empty(`No requests with a key in ${words}.`, line);
   }

@@ -147,7 +147,7 @@ export async function keysLike(
 ): Promise<readonly ApiKey[]> {
   const byId = await storage.keys.find(text);
   if (byId) return [byId];
-  const { keys } = await storage.keys.page({ text, now, limit: KEYS_MAX });
+  const { keys } = await storage.keys.list({ text, now, limit: KEYS_MAX });
   const meant = keys.filter(({ prefix, name, owner }) => [prefix, name, owner].includes(text));
   return meant.length === 1 ? meant : keys;
 }

@@ -55,8 +55,8 @@ export const requests = resource({
     until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z'),
   },
   async page({ storage, recent, now }, { key: keyId, owner, limit, behind, sort: _, ...filter }) {
-    const of = owner && ({ text: '', owner, now, sort: 'newest', offset: 0, limit: KEYS_MAX } as const);
-    const keyIds = of ? new Set((await storage.keys.sorted(of)).map(({ id }) => id)) : undefined;
+    const owned = owner ? await storage.keys.list({ owner, now, limit: KEYS_MAX }) : undefined;
+    const keyIds = owned && new Set(owned.keys.map(({ id }) => id));
     const rows = recent.list({ ...filter, keyId, keyIds, before: behind?.number, limit: limit + 1 });
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return { rows: rows.slice(0, limit), last: last && { number: last.order, id: '' } };

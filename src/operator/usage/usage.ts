@@ -272,7 +272,7 @@ export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', e
 async function showOwner(context: ConsoleContext): Promise<View> {
   const { storage, exchange, now } = context;
   const owner = wholeText(exchange.query, 'owner');
-  const keys = await storage.keys.count({ text: '', owner, now });
+  const keys = await storage.keys.count({ owner, now });
   if (keys === 0) throw nothingHere('owner');
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner, ...timeIn(exchange) }, 'CSV by month')}</div>

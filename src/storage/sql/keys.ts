@@ -7,7 +7,6 @@ import {
   type KeyChanges,
   type KeyFilter,
   type KeyPage,
-  type KeyPosition,
   type KeyQuery,
   type KeySort,
   type KeyStorage,
@@ -15,7 +14,6 @@ import {
   SCOPES,
   type Scope,
   type SecretRecord,
-  type SortedKeys,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, enforced, type RunningBan } from '../../catalog/ban.ts';
@@ -61,29 +59,41 @@ const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 const SEARCH = `(case when api_keys.checksum is null then api_keys.search
   else lower(api_keys.name || '\n' || coalesce(api_keys.owner, '') || '\n' || api_keys.id) end)`;
 
-const NEWEST = sql`api_keys.created_at desc, api_keys.id desc`;
-const OLDEST = sql`api_keys.created_at, api_keys.id`;
+/** An order of keys: by a number or a text, then by id. */
+interface Order {
+  readonly by: Sql;
+  readonly isText?: true;
+  readonly isDescending?: true;
+}
 
-/** An order of keys in a list; ties are broken by id. */
-function orderOf(sort: KeySort, now: number): Sql {
+/** Sorts keys without an end behind every other: no key may end later than a hundred years from now. */
+const NO_END = 1e12;
+const LAST_USE = sql`coalesce(${LAST_USED}, 0)`;
+
+function orderOf(sort: KeySort, now: number): Order {
   switch (sort) {
     case 'newest':
-      return NEWEST;
+      return { by: sql`api_keys.created_at`, isDescending: true };
     case 'oldest':
-      return OLDEST;
+      return { by: sql`api_keys.created_at` };
     case 'name':
-      return sql`lower(api_keys.name), api_keys.id`;
+      return { by: sql`lower(api_keys.name)`, isText: true };
     case 'expiry':
-      return sql`api_keys.expires_at asc nulls last, api_keys.id`;
+      return { by: sql`coalesce(api_keys.expires_at, ${NO_END})` };
     case 'last-used':
-      return sql`${LAST_USED} desc nulls last, api_keys.id`;
+      return { by: LAST_USE, isDescending: true };
     case 'unused':
-      return sql`${LAST_USED} asc nulls first, api_keys.id`;
+      return { by: LAST_USE };
     case 'use':
-      return sql`coalesce((
-        select 1.0 * day_used / api_keys.per_day from window_counts
-        where window_counts.key_id = api_keys.id and day >= ${today(now)}), 0) desc, api_keys.id`;
+      return { by: shareUsed(now), isDescending: true };
   }
+}
+
+/** The share of the day's limit that a key used today, in millionths. */
+function shareUsed(now: number): Sql {
+  return sql`coalesce((
+    select 1000000 * day_used / api_keys.per_day from window_counts
+    where window_counts.key_id = api_keys.id and day >= ${today(now)}), 0)`;
 }
 
 /** The day of a moment, as windows count them. */
@@ -123,13 +133,6 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     return this.transactions.read((db) => this.#readKey(db, id));
   }
 
-  list(): Promise<ApiKey[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} order by ${OLDEST}`);
-      return this.#toKeys(rows);
-    });
-  }
-
   async graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>> {
     const found = new Map<string, Grace[]>();
     for (let first = 0; first < ids.length; first += ROWS_PER_STATEMENT) {
@@ -166,29 +169,27 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  sorted({ sort, offset, limit, ...filter }: SortedKeys): Promise<ApiKey[]> {
+  list({ sort = 'newest', behind, limit, ...filter }: KeyQuery): Promise<KeyPage> {
     return this.transactions.read(async (db) => {
-      const order = sql`order by ${exactFirst(filter.text)}${orderOf(sort, filter.now)}`;
+      const { by, isText, isDescending } = orderOf(sort, filter.now);
+      const columns = [...(filter.text ? [exactRank(filter.text, isDescending)] : []), by, sql`api_keys.id`];
+      const conditions = conditionsOf(filter);
+      if (behind) {
+        // A place has no rank and no text: these are the present ones of its key.
+        const place = columns.map((column) =>
+          column === by && !isText
+            ? sql`${behind.number}`
+            : sql`(select ${column} from api_keys where api_keys.id = ${behind.id})`,
+        );
+        conditions.push(sql`(${join(columns)}) ${isDescending ? sql`<` : sql`>`} (${join(place)})`);
+      }
+      const order = sql`order by ${join(columns.map((column) => sql`${column} ${isDescending ? sql`desc` : empty}`))}`;
       // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
-      const ids = sql`
-        select api_keys.id from api_keys ${where(conditionsOf(filter))} ${order} limit ${limit} offset ${offset}`;
-      return this.#toKeys(await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${ids}) ${order}`));
-    });
-  }
-
-  page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
-    return this.transactions.read(async (db) => {
-      const conditions = conditionsOf(query);
-      const exact = isExact(query.text);
-      if (behind) conditions.push(isAfter(behind, query.text));
-      const rows = await db.all<KeyRow & { exact: number }>(sql`
-        select ${COLUMNS}, ${exact} as exact from ${KEYS} ${where(conditions)}
-        order by ${exactFirst(query.text)}${NEWEST} limit ${limit + 1}`);
+      const ids = sql`select api_keys.id from api_keys ${where(conditions)} ${order} limit ${limit + 1}`;
+      const rows = await db.all<KeyRow & { place: number }>(sql`
+        select ${COLUMNS}, ${isText ? sql`0` : by} as place from ${KEYS} where api_keys.id in (${ids}) ${order}`);
       const last = rows.length > limit ? rows[limit - 1] : undefined;
-      return {
-        keys: this.#toKeys(rows.slice(0, limit)),
-        last: last && { isExact: last.exact === 1, createdAt: last.created_at, id: last.id },
-      };
+      return { keys: this.#toKeys(rows.slice(0, limit)), last: last && { number: last.place, id: last.id } };
     });
   }
 
@@ -312,7 +313,7 @@ async function insertSecret(trx: Transaction, keyId: string, secret: SecretRecor
 /** The conditions of a filter on `api_keys` alone: counting keys needs no secrets. */
 function conditionsOf({ text, owner, plan, state, expiresBefore, near, unused, now }: KeyFilter): Sql[] {
   const conditions: Sql[] = [];
-  if (text !== '') conditions.push(matches(text));
+  if (text) conditions.push(matches(text));
   if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
   if (plan !== undefined) conditions.push(sql`api_keys.plan = ${plan}`);
   if (expiresBefore !== undefined) conditions.push(sql`api_keys.expires_at < ${expiresBefore}`);
@@ -339,23 +340,12 @@ function matches(text: string): Sql {
   return sql`(${contains(folded(text), [SEARCH])} or api_keys.id in (${prefixes}))`;
 }
 
-/** 1 for the keys of which the text is the whole name, owner, id or prefix, else 0. */
-function isExact(text: string): Sql {
-  if (text === '') return sql`0`;
+/** Ranks the keys of which the text is the whole name, owner, id or prefix before every other. */
+function exactRank(text: string, isDescending = false): Sql {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and prefix = ${text}`;
   const whole = sql`${startsWith(`${folded(text)}\n`, SEARCH)} or api_keys.owner = ${text} or api_keys.id = ${text}`;
-  return sql`(case when ${whole} or api_keys.id in (${prefixes}) then 1 else 0 end)`;
-}
-
-/** The condition that a key comes after another, newest first. Without a text an index has this order. */
-function isAfter({ isExact: wasExact, createdAt, id }: KeyPosition, text: string): Sql {
-  if (text === '') return sql`(api_keys.created_at, api_keys.id) < (${createdAt}, ${id})`;
-  return sql`(${isExact(text)}, api_keys.created_at, api_keys.id) < (${wasExact ? 1 : 0}, ${createdAt}, ${id})`;
-}
-
-/** The first part of an order, which puts exact matches first. */
-function exactFirst(text: string): Sql {
-  return text === '' ? empty : sql`${isExact(text)} desc, `;
+  const ranks = isDescending ? sql`then 1 else 0` : sql`then 0 else 1`;
+  return sql`(case when ${whole} or api_keys.id in (${prefixes}) ${ranks} end)`;
 }
 
 /** Interns a known string, so that all keys share one copy. */
