@@ -124,7 +124,8 @@ test('after any changes the list and its pages are those of what is stored, and 
         // An id is never used again.
         if (isAdded) last += 1;
         const id = isAdded ? last : wanted;
-        const category = isDeleted ? undefined : { id, name: 'é'.repeat(length) };
+        const isGone = isDeleted || (!isAdded && !stored.has(id));
+        const category = isGone ? undefined : { id, name: 'é'.repeat(length) };
         if (category) stored.set(id, category);
         else stored.delete(id);
         if (category && isAdded) list.append(category);
@@ -159,7 +160,7 @@ test('a long page shares the memory of the list', () => {
   assert.ok(own.reduce((sum, { length }) => sum + length, 0) <= 2, 'only the brackets are its own');
 });
 
-test('a rename or a deletion copies one chunk, however long the list is, and short chunks are joined', async () => {
+test('a rename or a deletion copies one chunk, however long the list is, and an empty one goes', async () => {
   const stored = Array.from({ length: 1_000 }, (_, index) => ({ id: index + 1, name: 'x'.repeat(20_000) }));
   const list = new CategoryList(stored);
   const partsOf = () => list.body as readonly Uint8Array[];
@@ -174,17 +175,14 @@ test('a rename or a deletion copies one chunk, however long the list is, and sho
     const before = partsOf();
     await list.change([change]);
     const copied = partsOf().filter((part) => !before.some((known) => isSame(part, known)));
-    assert.ok(before.length >= 20 && before.length <= 24, `${before.length} parts`);
+    assert.ok(before.length >= 70 && before.length <= 90, `${before.length} parts`);
     assert.equal(copied.length, 1);
-    assert.ok(Math.max(...copied.map(({ length }) => length)) <= 2 * 1024 * 1024);
+    assert.ok(Math.max(...copied.map(({ length }) => length)) <= 256 * 1024);
   }
-  const remove = async (isLeft: (id: number) => boolean) =>
-    await list.change(stored.filter(({ id }) => !isLeft(id)).map(({ id }) => ({ id, category: undefined })));
-  await remove((id) => id % 10 === 0);
-  assert.equal(partsOf().length, 3, 'what is left of twenty chunks is two');
-  await remove((id) => id % 10 === 0 && id <= 400);
-  assert.equal(partsOf().length, 2, 'and then one');
-  assert.equal(JSON.parse(bodyOf(list)).length, 40);
+  const [{ length: parts }, removed] = [partsOf(), stored.slice(0, 500)];
+  await list.change(removed.map(({ id }) => ({ id, category: undefined })));
+  assert.ok(partsOf().length < parts / 2 + 2, `${partsOf().length} of ${parts} parts`);
+  assert.equal(JSON.parse(bodyOf(list)).length, 500);
 });
 
 test('the list is read a part at a time, and the event loop turns in between', async () => {

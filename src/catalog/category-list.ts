@@ -5,9 +5,8 @@ import type { Category, ChangedCategory } from './category.ts';
 import type { PageQuery } from './resource.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
-const CHUNK_BYTES_MIN = 4 * 1024;
-/** One chunk is what a rename or a deletion copies; renames may make it grow to twice this. */
-const CHUNK_BYTES = 1024 * 1024;
+/** One chunk is what a rename or a deletion copies; an item that is longer has a chunk of its own. */
+const CHUNK_BYTES = 256 * 1024;
 const COMMA = ',';
 const NO_BYTES = Buffer.alloc(0);
 const OPENING = Buffer.from('[');
@@ -33,8 +32,8 @@ export type LoadCategories = (after: number) => Promise<readonly Category[]>;
  * so a body never changes while it is being sent.
  */
 export class CategoryList {
-  /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
-  #chunks: Chunk[] = [new Chunk(OPENING)];
+  /** Each has at least one item. */
+  #chunks: Chunk[] = [];
   #count = 0;
   /**
    * The sum of the SHA-256 of every item, by words. Items are put in and taken out of it in any order, so that the tag
@@ -69,7 +68,7 @@ export class CategoryList {
   async change(changes: readonly ChangedCategory[]): Promise<void> {
     for (const { id, category } of changes) {
       if (id > this.#complete) continue;
-      this.#replace(id, category && itemOf(category));
+      this.#replace(id, category && JSON.stringify(category));
       this.#changed();
       await nextTurn();
     }
@@ -108,28 +107,25 @@ export class CategoryList {
 
   /** The body: a string while the list is small, which sends faster; beyond that the shared bytes. */
   get body(): string | readonly Uint8Array[] {
-    this.#body ??= this.#makeBody();
+    this.#body ??= bodyOf(this.#chunks.map((chunk) => chunk.items(0)));
     return this.#body;
   }
 
   /** A page of the list out of the same bytes, and its last id if more follow. */
   page({ after, limit }: PageQuery): { body: string | readonly Uint8Array[]; moreAfter: number | undefined } {
-    const { index, at, isFound } = this.#find(after);
     const parts: Buffer[] = [];
-    let from = isFound ? at + 1 : at;
     let left = limit;
     let lastId: number | undefined;
-    for (let next = index; next < this.#chunks.length && left > 0; next += 1) {
-      const chunk = this.#chunks[next] as Chunk;
+    for (let index = Math.max(0, this.#indexOf(after)); index < this.#chunks.length && left > 0; index += 1) {
+      const chunk = this.#chunks[index] as Chunk;
+      const from = countUpTo(after, chunk.ids.length, (at) => chunk.ids[at]);
       const to = Math.min(chunk.ids.length, from + left);
-      if (to > from) {
-        parts.push(chunk.items(from, to));
-        lastId = chunk.ids[to - 1];
-        left -= to - from;
-      }
-      from = 0;
+      if (to === from) continue;
+      parts.push(chunk.items(from, to));
+      lastId = chunk.ids[to - 1];
+      left -= to - from;
     }
-    const end = this.#last.ids.at(-1);
+    const end = this.#chunks.at(-1)?.ids.at(-1);
     return { body: bodyOf(parts), moreAfter: lastId === end ? undefined : lastId };
   }
 
@@ -138,20 +134,6 @@ export class CategoryList {
     // With the number of items, so that no choice of items that are added gives the tag of the list without them.
     this.#etag ??= `"${this.#count}-${Buffer.from(this.#sums.buffer).toString('base64url')}"`;
     return this.#etag;
-  }
-
-  #makeBody(): string | readonly Uint8Array[] {
-    const last = this.#last;
-    const parts = this.#chunks.map((chunk) => chunk.written);
-    // Each item ends with a comma, which the last one must not.
-    if (last.ids.length > 0) parts.splice(-1, 1, last.written.subarray(0, -COMMA.length));
-    const [only] = parts;
-    if (parts.length === 1 && only && only.length < STRING_BODY_BYTES_MAX) return `${only.toString('utf8')}]`;
-    return [...parts, CLOSING];
-  }
-
-  get #last(): Chunk {
-    return this.#chunks.at(-1) as Chunk;
   }
 
   #changed(): void {
@@ -172,55 +154,45 @@ export class CategoryList {
     }
   }
 
-  #append(item: Item): void {
-    assert(item.id > this.#complete, 'ids ascend');
-    this.#tally(item.json, 1);
-    const length = Buffer.byteLength(item.json) + COMMA.length;
-    let last = this.#last;
-    if (last.ids.length > 0 && last.length + length > CHUNK_BYTES) {
-      last = new Chunk(NO_BYTES);
+  #append({ id, json }: Item): void {
+    assert(id > this.#complete, 'ids ascend');
+    this.#tally(json, 1);
+    const length = Buffer.byteLength(json) + COMMA.length;
+    let last = this.#chunks.at(-1);
+    if (!last?.hasRoom(length)) {
+      last = new Chunk(Math.max(CHUNK_BYTES, length));
       this.#chunks.push(last);
     }
-    last.append(item, length);
-    this.#complete = item.id;
+    last.append(id, json, length);
+    this.#complete = id;
     this.#changed();
   }
 
-  /** Puts an item where the one with its id is, or belongs; without an item, removes that one. */
-  #replace(id: number, item: Item | undefined): void {
-    const { index, chunk, at, isFound } = this.#find(id);
-    if (!isFound && !item) return;
-    if (isFound) this.#tally(chunk.json(at), -1);
-    if (item) this.#tally(item.json, 1);
-    this.#replaceChunk(index, chunk.spliced(at, isFound ? 1 : 0, item ? [item] : []));
+  /** Replaces the item with an id; without JSON, removes it. One that is not there was deleted: no id comes back. */
+  #replace(id: number, json: string | undefined): void {
+    const index = this.#indexOf(id);
+    const chunk = this.#chunks[index];
+    const at = chunk ? countUpTo(id, chunk.ids.length, (each) => chunk.ids[each]) - 1 : -1;
+    if (chunk?.ids[at] !== id) return;
+    this.#tally(chunk.json(at), -1);
+    if (json !== undefined) this.#tally(json, 1);
+    // Only the last one is appended to: room in the others would be wasted.
+    const replaced = chunk.replaced(at, json, chunk === this.#chunks.at(-1) ? CHUNK_BYTES : 0);
+    this.#chunks.splice(index, 1, ...(replaced.ids.length > 0 ? [replaced] : []));
   }
 
-  /** Where the item with an id is, or belongs. */
-  #find(id: number): { index: number; chunk: Chunk; at: number; isFound: boolean } {
-    const index = Math.max(0, countUpTo(id, this.#chunks.length, (at) => this.#chunks[at]?.ids[0] ?? 0) - 1);
-    const chunk = this.#chunks[index] as Chunk;
-    const upTo = countUpTo(id, chunk.ids.length, (at) => chunk.ids[at] ?? 0);
-    const isFound = chunk.ids[upTo - 1] === id;
-    return { index, chunk, at: isFound ? upTo - 1 : upTo, isFound };
-  }
-
-  /** Splits a chunk that has become long, and joins those that have become short. */
-  #replaceChunk(index: number, chunk: Chunk): void {
-    this.#chunks.splice(index, 1, ...(chunk.length > 2 * CHUNK_BYTES ? chunk.halves() : [chunk]));
-    for (const second of [index + 1, index]) {
-      const [one, other] = [this.#chunks[second - 1], this.#chunks[second]];
-      if (!one || !other || (other.ids.length > 0 && one.length + other.length > CHUNK_BYTES)) continue;
-      this.#chunks.splice(second - 1, 2, one.joined(other));
-    }
+  /** The place of the chunk in which an id is, or would be; −1 before the first. */
+  #indexOf(id: number): number {
+    return countUpTo(id, this.#chunks.length, (at) => this.#chunks[at]?.ids[0]) - 1;
   }
 }
 
 /** Counts, by halves, the ascending ids that are no greater than one. */
-function countUpTo(id: number, count: number, idAt: (at: number) => number): number {
+function countUpTo(id: number, count: number, idAt: (at: number) => number | undefined): number {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (idAt(middle) <= id) low = middle + 1;
+    if ((idAt(middle) ?? 0) <= id) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -247,92 +219,59 @@ function itemOf(category: Category): Item {
   return { id: category.id, json: JSON.stringify(category) };
 }
 
-/** Some of the items, each as JSON and a comma. Bytes that were written are never written over. */
+/** Some of the items, each as JSON and a comma, in one buffer. Bytes that were written are never written over. */
 class Chunk {
-  readonly ids: number[];
+  readonly ids: number[] = [];
   /** Where each item begins. */
-  readonly #starts: number[];
-  #bytes: Buffer;
-  /** The bytes that are written. */
-  length: number;
+  readonly #starts: number[] = [];
+  readonly #bytes: Buffer;
+  #length = 0;
 
-  constructor(bytes: Buffer, ids: number[] = [], starts: number[] = []) {
-    this.#bytes = bytes;
-    this.length = bytes.length;
-    this.ids = ids;
-    this.#starts = starts;
+  constructor(bytes: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(bytes);
   }
 
-  get written(): Buffer {
-    return this.#bytes.subarray(0, this.length);
+  hasRoom(bytes: number): boolean {
+    return this.#length + bytes <= this.#bytes.length;
+  }
+
+  /** Appends an item of this many bytes, its comma included. */
+  append(id: number, json: string, length: number): void {
+    this.ids.push(id);
+    this.#starts.push(this.#length);
+    this.#bytes.write(json, this.#length);
+    this.#length += length;
+    this.#bytes.write(COMMA, this.#length - COMMA.length);
   }
 
   /** The items from one place up to another, with the comma of the last. */
-  items(from: number, to: number): Buffer {
+  items(from: number, to = this.ids.length): Buffer {
     return this.#bytes.subarray(this.#startOf(from), this.#startOf(to));
   }
 
   json(at: number): string {
-    return this.#bytes.toString('utf8', this.#startOf(at), this.#startOf(at + 1) - COMMA.length);
+    return this.items(at, at + 1)
+      .toString('utf8')
+      .slice(0, -COMMA.length);
   }
 
-  /** Appends an item of this many bytes, its comma included. */
-  append({ id, json }: Item, length: number): void {
-    if (this.length + length > this.#bytes.length) {
-      const grown = Math.min(Math.max(this.#bytes.length * 2, CHUNK_BYTES_MIN), CHUNK_BYTES);
-      const bytes = Buffer.allocUnsafeSlow(Math.max(grown, this.length + length));
-      this.#bytes.copy(bytes, 0, 0, this.length);
-      this.#bytes = bytes;
+  /** A copy of at least `room` bytes, with other JSON in one place, or without the item there. */
+  replaced(at: number, json: string | undefined, room: number): Chunk {
+    const item = json === undefined ? NO_BYTES : Buffer.from(json + COMMA);
+    const parts = [this.items(0, at), item, this.items(at + 1)];
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    const copy = new Chunk(Math.max(room, length));
+    for (const part of parts) copy.#length += part.copy(copy.#bytes, copy.#length);
+    const moved = length - this.#length;
+    for (const [place, id] of this.ids.entries()) {
+      if (place === at && json === undefined) continue;
+      copy.ids.push(id);
+      copy.#starts.push(this.#startOf(place) + (place > at ? moved : 0));
     }
-    this.ids.push(id);
-    this.#starts.push(this.length);
-    this.#bytes.write(json, this.length);
-    this.length += length;
-    this.#bytes.write(COMMA, this.length - COMMA.length);
-  }
-
-  /** A copy with items in the place of a number of others. */
-  spliced(at: number, count: number, items: readonly Item[]): Chunk {
-    const [start, next] = [this.#startOf(at), this.#startOf(at + count)];
-    const bytes = Buffer.from(items.map(({ json }) => json + COMMA).join(''));
-    const moved = bytes.length - (next - start);
-    return new Chunk(
-      Buffer.concat([this.#bytes.subarray(0, start), bytes, this.#bytes.subarray(next, this.length)]),
-      this.ids.toSpliced(at, count, ...items.map(({ id }) => id)),
-      [
-        ...this.#starts.slice(0, at),
-        ...items.map(() => start),
-        ...this.#starts.slice(at + count).map((each) => each + moved),
-      ],
-    );
-  }
-
-  joined(other: Chunk): Chunk {
-    return new Chunk(
-      Buffer.concat([this.written, other.written]),
-      [...this.ids, ...other.ids],
-      [...this.#starts, ...other.#starts.map((each) => each + this.length)],
-    );
-  }
-
-  /** Views of the same bytes: neither has room, so that what is appended goes into a copy. */
-  halves(): [Chunk, Chunk] {
-    const at = Math.max(
-      1,
-      this.#starts.findIndex((start) => start >= this.length / 2),
-    );
-    const cut = this.#startOf(at);
-    return [
-      new Chunk(this.#bytes.subarray(0, cut), this.ids.slice(0, at), this.#starts.slice(0, at)),
-      new Chunk(
-        this.#bytes.subarray(cut, this.length),
-        this.ids.slice(at),
-        this.#starts.slice(at).map((start) => start - cut),
-      ),
-    ];
+    return copy;
   }
 
   #startOf(at: number): number {
-    return this.#starts[at] ?? this.length;
+    return this.#starts[at] ?? this.#length;
   }
 }

@@ -351,7 +351,7 @@ export function keysContract(check: Check): void {
         const query = { sort, text };
         const { keys: whole } = await search(storage, query);
         const paged: ApiKey[] = [];
-        for (let behind: Place | undefined; ; ) {
+        for (let behind: Place | undefined; paged.length <= whole.length; ) {
           const { keys, last } = await storage.keys.list({ ...query, behind, limit: size, now: NOW });
           paged.push(...keys);
           if (last) assert.equal(last.id, keys.at(-1)?.id);
