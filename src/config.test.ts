@@ -202,25 +202,15 @@ test('flags come before the environment, that before `.env`, and in each a value
   ]);
 });
 
-test('a former setting is told once, and a name in `.env` that is two letters off, but not three', () => {
-  const file = { THREADS: '4', THREADS_FILE: 'x', REDIS_URL_FILE: 'x', LOG_LEVAL: 'x', LOG_LEVASX: 'x', HOSTS: 'x' };
+test('a name in `.env` that is two letters off is told, but not three, and the former settings of TLS are refused', () => {
+  const file = { REDIS_URL_FILE: 'x', LOG_LEVAL: 'x', LOG_LEVASX: 'x', HOSTS: 'x' };
   assert.deepEqual(findIneffective({ flags: {}, env: { LOG_LEVAL: 'x' }, file }), [
-    { finding: 'THREADS has no effect since 0.2.0; start more instances (from .env)', advice: 'remove it' },
     {
       finding: 'LOG_LEVAL is no setting; is LOG_LEVEL meant? (from .env)',
       advice: 'rename it to LOG_LEVEL, or remove it',
     },
     { finding: 'HOSTS is no setting; is HOST meant? (from .env)', advice: 'rename it to HOST, or remove it' },
   ]);
-  const env = { REHEARSAL: 'on', DEFECT: 'create-is-200' };
-  assert.deepEqual(
-    findIneffective({ flags: {}, env, file: {} }).map(({ finding }) => finding),
-    [
-      'REHEARSAL has no effect since 0.3.0; judge a client by `api-referee client` (from the environment)',
-      'DEFECT has no effect since 0.3.0; nothing takes its place (from the environment)',
-    ],
-  );
-  readConfig({ flags: {}, env, file: {} }, { forService: true });
   const withTls = { flags: {}, env: { TLS_CERT_FILE: 'x' }, file: {} };
   assert.throws(
     () => readConfig(withTls, { forService: true }),

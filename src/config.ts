@@ -63,17 +63,8 @@ export type SettingName = keyof typeof SETTINGS;
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** Settings of earlier releases: since when they have no effect, and what to do instead. */
-export const FORMER_SETTINGS = {
-  THREADS: { since: '0.2.0', instead: 'start more instances' },
-  REHEARSAL: { since: '0.3.0', instead: 'judge a client by `api-referee client`' },
-  DEFECT: { since: '0.3.0', instead: 'nothing takes its place' },
-} as const;
-
 /** Every name that settings are read from: each itself, and the file that it may be in. */
-const KNOWN_NAMES: ReadonlySet<string> = new Set(
-  [...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)].flatMap((name) => [name, `${name}_FILE`]),
-);
+const KNOWN_NAMES: ReadonlySet<string> = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
 
 /** Settings of 0.2.0 for TLS without a proxy, which `serve` refuses. */
 const FORMER_TLS_SETTINGS = ['TLS_CERT_FILE', 'TLS_KEY_FILE'] as const;
@@ -225,7 +216,7 @@ export function findValue(
   return undefined;
 }
 
-/** True for the name of a setting, present or former, and for that of the file that it may be in. */
+/** True for the name of a setting, and for that of the file that it may be in. */
 export function isSettingName(name: string): boolean {
   return KNOWN_NAMES.has(name);
 }
@@ -236,14 +227,9 @@ export interface IneffectiveSetting {
   readonly advice: string;
 }
 
-/** Lists the former settings that are still set, and the names in `.env` that are nearly those of settings. */
-export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
-  const former = Object.entries(FORMER_SETTINGS).flatMap(([name, { since, instead }]) => {
-    const found = findValue(name, sources, []);
-    if (!found) return [];
-    return [{ finding: `${name} has no effect since ${since}; ${instead} (from ${found.from})`, advice: 'remove it' }];
-  });
-  const slips = Object.keys(sources.file).flatMap((name) => {
+/** Lists the names in `.env` that are nearly those of settings. */
+export function findIneffective({ file }: ConfigSources): IneffectiveSetting[] {
+  return Object.keys(file).flatMap((name) => {
     if (KNOWN_NAMES.has(name)) return [];
     const [near] = [...KNOWN_NAMES]
       .map((meant) => ({ meant, letters: editDistance(name.toUpperCase(), meant) }))
@@ -253,7 +239,6 @@ export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
     const finding = `${name} is no setting; is ${meant} meant? (from .env)`;
     return [{ finding, advice: `rename it to ${meant}, or remove it` }];
   });
-  return [...former, ...slips];
 }
 
 /**

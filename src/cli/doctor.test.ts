@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { run } from '../../test/kit/process.ts';
@@ -61,8 +63,8 @@ test('tables that this release made are up to date, and no later one added to th
 
 test('a wrong setting does not hide one without an effect', async () => {
   using folder = temporaryFolder();
-  const env = { PORT: 'x', THREADS: '4' };
-  const { code, stdout } = await run(['doctor', '--json'], { cwd: folder.path, env });
+  writeFileSync(join(folder.path, '.env'), 'PORT=x\nLOG_LEVAL=x\n');
+  const { code, stdout } = await run(['doctor', '--json'], { cwd: folder.path });
   const found = (JSON.parse(stdout) as { check: string; status: string; finding: string; advice: string }[])
     .filter(({ check }) => check === 'settings')
     .map(({ status, finding, advice }) => [status, finding.split(' ')[0], advice]);
@@ -72,7 +74,7 @@ test('a wrong setting does not hide one without an effect', async () => {
       1,
       [
         ['problem', 'PORT:', 'correct it; `pet-catalog serve --help` lists them all'],
-        ['warning', 'THREADS', 'remove it'],
+        ['warning', 'LOG_LEVAL', 'rename it to LOG_LEVEL, or remove it'],
       ],
     ],
   );

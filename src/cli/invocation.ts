@@ -6,7 +6,6 @@ import type { Operator } from '../catalog/audit.ts';
 import {
   type Config,
   type ConfigSources,
-  FORMER_SETTINGS,
   findIneffective,
   readConfig,
   SETTING_NAMES,
@@ -59,7 +58,6 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
       new Option(flagOf(name), value ? `${about} (default: ${value})` : about).helpGroup(SETTINGS_GROUP),
     );
   }
-  for (const name of Object.keys(FORMER_SETTINGS)) command.addOption(new Option(flagOf(name)).hideHelp());
   return command;
 }
 
@@ -83,7 +81,7 @@ export function tellIneffective(given: ConfigSources, invocation: Invocation): v
 export function sources(command: Command, { env, envFile }: Invocation): ConfigSources {
   const options = command.opts<Record<string, unknown>>();
   const flags: Record<string, string> = {};
-  for (const name of [...SETTING_NAMES, ...Object.keys(FORMER_SETTINGS)]) {
+  for (const name of SETTING_NAMES) {
     const value = options[name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (typeof value === 'string') flags[name] = value;
   }
