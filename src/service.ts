@@ -209,6 +209,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const { host, port, connectionsMax } = config;
   const origin = await open(tracing.requests(serve), 'PORT', { host, port, connectionsMax });
   url = `${origin}/v1`;
+  health.start();
   started.defer(() => health.stop());
 
   for (const [path, page] of discoveryPages(discoveryOptions(config, url, time))) pages.set(path, page);

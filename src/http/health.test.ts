@@ -45,6 +45,20 @@ test('a database that does not answer is asked again after a second', async (t) 
   assert.equal((await next).status, 200);
 });
 
+test('reads are ready from the start to the stop, whatever the database does', async (t) => {
+  const { health, checks } = probed(t);
+  const [, , [path, reads] = []] = new Health({} as Storage, undefined).pages();
+  assert.equal(path, '/readyz/reads');
+  assert.throws(() => reads?.({} as Exchange), { code: 'unavailable', message: 'The service is starting' });
+  const ready = health.ready();
+  checks[0]?.reject(new Error('a timeout'));
+  await assert.rejects(ready);
+  const started = new Map(health.operatorPages()).get('/readyz/reads');
+  assert.deepEqual(started?.({} as Exchange), { status: 200, body: '{"status":"ready"}' });
+  health.stop();
+  assert.throws(() => started?.({} as Exchange), { code: 'unavailable', message: 'The service is stopping' });
+});
+
 test('what fails, since when and why is told to operators alone', async (t) => {
   const outage = { since: 1_767_268_800, cause: 'connect ECONNREFUSED' };
   const told = 'counts without Redis since 2026-01-01T12:00:00Z: connect ECONNREFUSED';
@@ -78,6 +92,7 @@ function probed(t: TestContext, outages: Outages = new Map()) {
     },
   };
   const health = new Health(storage as Storage, { state: 'degraded', lostMasters: ['10.0.0.2:6379'] }, outages);
+  health.start();
   return {
     health,
     checks,

@@ -16,7 +16,8 @@ export class Health {
   readonly #outages: Outages;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
-  #stopping = false;
+  /** Why no request is served. */
+  #down: string | undefined = 'The service is starting';
 
   /** `redis` is the limiter if it counts there. */
   constructor(
@@ -29,12 +30,14 @@ export class Health {
     this.#outages = outages;
   }
 
-  /** The probes: `/livez` and `/readyz`. */
+  /** The probes: `/livez`, `/readyz` and `/readyz/reads`. */
   pages(): [string, PageHandler][] {
     return [
       // Checks no dependency.
       ['/livez', () => ({ status: 200, body: '{"status":"live"}' })],
       ['/readyz', () => this.ready()],
+      // Lists are in memory, so a proxy that asks this sends reads on while the database is away.
+      ['/readyz/reads', () => this.#reads()],
     ];
   }
 
@@ -53,9 +56,23 @@ export class Health {
     return [...this.pages(), ['/readyz', ready]];
   }
 
+  /** Makes the service ready, once it listens. */
+  start(): void {
+    this.#down = undefined;
+  }
+
   /** Makes the service not ready, so that load balancers send no new requests. */
   stop(): void {
-    this.#stopping = true;
+    this.#down = 'The service is stopping';
+  }
+
+  #checkUp(): void {
+    if (this.#down) throw new CatalogError('unavailable', this.#down);
+  }
+
+  #reads(): Answer {
+    this.#checkUp();
+    return { status: 200, body: '{"status":"ready"}' };
   }
 
   /**
@@ -63,7 +80,7 @@ export class Health {
    * limit. Nor are writes, as on a full disk: readers are still served. Throws `unavailable` with the reason otherwise.
    */
   async ready(): Promise<Answer> {
-    if (this.#stopping) throw new CatalogError('unavailable', 'The service is stopping');
+    this.#checkUp();
     if (!this.#check || performance.now() - this.#checkedAtMs > CHECK_CACHED_MS) {
       this.#checkedAtMs = performance.now();
       this.#check = this.#storage.check();

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
-import { CADDYFILE, caddyMissing as skip, startCaddy } from '../kit/deploy/caddy.ts';
+import { CADDYFILE, startCaddy } from '../kit/deploy/caddy.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { testService } from '../kit/service.ts';
 import { call } from './call.ts';
 
-suite('the Caddyfile', { skip }, () => {
+suite('the Caddyfile', { skip: missingPrograms('caddy') }, () => {
   test('is in the form that Caddy gives it', () => {
     const { stdout } = spawnSync('caddy', ['fmt', CADDYFILE], { encoding: 'utf8' });
     assert.equal(stdout, readFileSync(CADDYFILE, 'utf8'));
@@ -29,7 +30,7 @@ suite('the Caddyfile', { skip }, () => {
     assert.equal((await call(caddy.url, '/v1/categories', { method: 'POST', headers, body })).status, 201);
     const list = await get('/v1/categories');
     assert.deepEqual([list.status, list.headers['content-encoding']], [200, undefined]);
-    assert.match(list.headers.etag ?? '', /^"[\w-]{22}"$/);
+    assert.match(list.headers.etag ?? '', /^"[\w-]+"$/);
     assert.equal((await get('/v1/categories', { 'if-none-match': list.headers.etag })).status, 304);
 
     await service[Symbol.asyncDispose]();

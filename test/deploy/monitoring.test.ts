@@ -4,7 +4,6 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { parser } from '@prometheus-io/lezer-promql';
-import { SETTINGS } from '../../src/config.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { DEPLOY, text, yaml } from '../kit/deploy/files.ts';
@@ -287,30 +286,6 @@ test('events are annotations while they happen', { skip: noPromtool }, () => {
   const start = dashboard.annotations.list.find(({ name }) => name === 'Start');
   const started = [{ series: `process_start_time_seconds{${SCRAPED}}`, values: '7x40' }];
   assert.equal(complaints(started, [[`(${start?.expr}) == 7000`, '5m', true]]), '', 'its value is its time');
-});
-
-test('no panels overlap, and each has its own id', () => {
-  const { panels } = dashboard;
-  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
-  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-    Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
-  );
-  assert.equal(new Set(cells).size, cells.length);
-  for (const { gridPos } of panels) assert.ok(gridPos.x + gridPos.w <= 24);
-});
-
-test('Prometheus asks the operator listener, and knows where the runbook is', () => {
-  const {
-    global,
-    scrape_configs: [scrape],
-    rule_files: files,
-  } = yaml('prometheus/prometheus.yaml');
-  assert.deepEqual(files, ['alerts.yaml']);
-  assert.deepEqual(scrape.static_configs[0].targets, [
-    `${SETTINGS.OPERATOR_HOST.default}:${SETTINGS.OPERATOR_PORT.default}`,
-  ]);
-  assert.deepEqual([scrape.job_name, scrape.metrics_path], ['pet-catalog', undefined]);
-  assert.match(global.external_labels.pet_catalog_runbook, /^https:/);
 });
 
 /** Reads the text that Prometheus reads. A metric that has no value yet has the labels that the code gives it. */

@@ -25,21 +25,6 @@ test('the unit runs the packed service in its folder, and leaves it time to stop
   assert.ok(text('../docs/operations.md').includes(`the unit has ${descriptors}`), descriptors);
 });
 
-test('the unit starts again after a crash or a hang, however often, and not with wrong settings', () => {
-  for (const [name, value] of [
-    ['Restart', 'on-failure'],
-    ['StartLimitIntervalSec', '0'],
-    ['RestartPreventExitStatus', '2'],
-    // Word comes from `systemd-notify`, a process of its own, and late while a migration runs.
-    ['Type', 'notify'],
-    ['NotifyAccess', 'all'],
-    ['TimeoutStartSec', 'infinity'],
-    ['WatchdogSec', '30s'],
-    ['WatchdogSignal', 'SIGKILL'],
-  ] as const)
-    assert.equal(setting(name), value, name);
-});
-
 test('systemd understands every line of the unit, and finds little exposure', { skip }, () => {
   const verified = analyze(['verify', '--man=no']);
   assert.deepEqual([verified.status, verified.stdout, verified.stderr], [0, '', '']);

@@ -30,10 +30,10 @@ export interface Timeouts {
 }
 
 /**
- * With the check interval, 10 s for a head and 30 s for a request. Keep-alive outlasts the 60 s of common proxies, so
- * that the proxy closes first and never writes into a closed connection.
+ * With the check interval, 10 s for a head and 30 s for a request. Keep-alive outlasts that of common proxies (nginx
+ * 60 s, Go 90, Caddy 120), so that the proxy closes first and never writes into a closed connection.
  */
-const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 500, keepAliveMs: 65_000 };
+const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 500, keepAliveMs: 130_000 };
 
 export interface ListenOptions {
   readonly host: string;

@@ -74,11 +74,11 @@ export async function startNginx(...servicePorts: readonly string[]): Promise<Te
   };
 }
 
-/** The upstream with a server for each port, as its first one is. */
+/** The upstream with the delivered servers for each port. */
 function upstreamOf(ports: readonly string[], upstream: string): string {
-  const [, options = ''] = /^ *server \S+:8080(.*)$/m.exec(upstream) ?? [];
-  assert.match(options, /max_fails=/);
-  const servers = ports.map((port) => `server 127.0.0.1:${port}${options}`).join('\n');
+  const options = new Set([...upstream.matchAll(/^ *server \S+:8080(.*)$/gm)].map(([, each]) => each));
+  assert.ok(options.size > 0);
+  const servers = [...options].flatMap((each) => ports.map((port) => `server 127.0.0.1:${port}${each}`)).join('\n');
   return upstream.replaceAll(/^ *server .*\n/gm, '').replace(/^}/m, `${servers}\n}`);
 }
 
