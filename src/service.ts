@@ -1,4 +1,3 @@
-import { mint } from './catalog/api-key.ts';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
 import { type Config, withoutPassword } from './config.ts';
@@ -15,6 +14,8 @@ import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
+import { Logins } from './operator/session/logins.ts';
+import { mintSecret } from './operator/session/secret.ts';
 import { systemTime, type Time } from './stdx/time.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
@@ -57,8 +58,9 @@ export interface Service extends AsyncDisposable {
   /** The base address, `/v1` included. */
   readonly url: string;
   readonly operatorUrl: string;
-  /** Signs logins to the console that storage cannot take. */
-  readonly loginSecret: string;
+  /** The secret with which commands of this machine sign their requests. */
+  readonly localSecret: string;
+  readonly logins: Logins;
 }
 
 export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
@@ -179,10 +181,12 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const recorded = withRecords(events, { usage, recent, time });
   const open = portOpener(config, { time, events: recorded }, started);
   let url = '';
-  const loginSecret = mint('login_');
+  const localSecret = mintSecret();
+  const logins = new Logins(storage, time);
   const operator = createOperatorApp({
     storage,
-    loginSecret,
+    logins,
+    localSecret,
     time,
     limiter,
     health,
@@ -220,7 +224,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   return {
     url,
     operatorUrl,
-    loginSecret,
+    localSecret,
+    logins,
     async [Symbol.asyncDispose]() {
       if (running.disposed) return;
       events.serviceStopping();

@@ -58,12 +58,16 @@ export async function runOnDatabase(
     async flushUsage() {},
   };
   const result = await work(context, ...command.args);
-  if (!result) return;
-  const { json, text, note, told } = result;
+  if (result) print(result, options, invocation);
+}
+
+/** Prints the result of a command, as JSON where `--json` says so. */
+export function print({ json, text, note, told }: Printed, options: { json?: true }, invocation: Invocation): void {
   if (told) invocation.tell(told);
-  if (options.json && json !== undefined) return invocation.print(JSON.stringify(json));
-  if (text !== '') invocation.print(text);
-  if (note) invocation.tell(note);
+  const isJson = options.json === true && json !== undefined;
+  if (isJson) invocation.print(JSON.stringify(json));
+  else if (text !== '') invocation.print(text);
+  if (note && !isJson) invocation.tell(note);
 }
 
 interface CommandGroup {

@@ -97,8 +97,8 @@ export async function examine(config: Config): Promise<Finding[]> {
 }
 
 /** Asks the running service of this machine what it cannot use. Nothing if none is noted, or none listens. */
-async function askService({ database }: Config): Promise<Finding[]> {
-  const { url } = findOperator(database);
+async function askService(config: Config): Promise<Finding[]> {
+  const { url } = (await findOperator(config)) ?? {};
   if (url === undefined) return [];
   try {
     const answer = await fetch(`${url}/readyz`, {

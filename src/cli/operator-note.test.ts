@@ -1,69 +1,76 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/kit/service.ts';
-import type { DatabaseAddress } from '../config.ts';
-import { claimFile, isClaimed } from '../storage/sqlite/claim.ts';
 import { findOperator, noteOperator } from './operator-note.ts';
 
-const NOTED = { url: 'http://127.0.0.1:4', loginSecret: 'hidden' };
+/** A port at which something listens. */
+async function listening(): Promise<Disposable & { readonly port: number; readonly url: string }> {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
+}
 
-test('the note of a service stands in its lock, for its user alone, until the service ends', () => {
+test('the note of a service stands beside its database, for its user alone, until the service ends', async () => {
   using folder = temporaryFolder();
-  const database = { engine: 'sqlite', file: join(folder.path, 'x.db') } as const;
-  assert.deepEqual(findOperator(database), {});
+  using operator = await listening();
+  const file = join(folder.path, 'x.db');
+  const noted = { database: { engine: 'sqlite', file }, operatorPort: 8081 } as const;
+  assert.equal(await findOperator(noted), undefined);
   {
-    using _claim = claimFile(database.file);
-    {
-      using _note = noteOperator(database, { ...NOTED, loginSecret: 'a longer one' });
-    }
-    using _note = noteOperator(database, NOTED);
-    assert.equal(statSync(`${database.file}.lock`).mode & 0o777, 0o600);
-    assert.deepEqual(readdirSync(folder.path), ['x.db.lock']);
-    // In this process: a read of the file that closes it would end the claim.
-    assert.throws(() => claimFile(database.file), /Another service runs/);
+    using _note = noteOperator(noted.database, { url: `http://0.0.0.0:${operator.port}`, secret: 'hidden' });
+    assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);
+    assert.deepEqual(await findOperator(noted), { url: operator.url, secret: 'hidden' });
   }
-  assert.deepEqual(findOperator(database), {});
-  using _nowhere = noteOperator({ engine: 'sqlite', file: join(folder.path, 'none/x.db') }, NOTED);
-  using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, NOTED);
-  assert.deepEqual([readdirSync(folder.path), existsSync(':memory:.lock')], [['x.db.lock'], false]);
+  assert.deepEqual(readdirSync(folder.path), []);
+  noteOperator(noted.database, { url: 'http://127.0.0.1:1', secret: 'of a killed service' });
+  assert.equal(await findOperator(noted), undefined);
+  using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, { url: operator.url, secret: 'hidden' });
+  assert.deepEqual(
+    readdirSync('.').filter((name) => name.endsWith('.operator')),
+    [],
+  );
 });
 
-test('a note that a killed service left is found, and is in the way of no claim', () => {
+test('a file or a link that others left in the place of the note does not get the secret', () => {
   using folder = temporaryFolder();
-  const database = { engine: 'sqlite', file: join(folder.path, 'x.db') } as const;
-  {
-    using _claim = claimFile(database.file);
-  }
-  appendFileSync(`${database.file}.lock`, `${NOTED.url}\n${NOTED.loginSecret}\n`);
-  assert.deepEqual(findOperator(database), NOTED);
-  // As the release before this one claims.
-  using before = new DatabaseSync(`${database.file}.lock`);
-  before.exec('BEGIN EXCLUSIVE');
-  assert.throws(() => claimFile(database.file), /Another service runs/);
-  before.exec('ROLLBACK');
-  using _claim = claimFile(database.file);
-  assert.equal(isClaimed(database.file), true);
+  const at = (name: string) => join(folder.path, name);
+  writeFileSync(at('readable'), '', { mode: 0o644 });
+  symlinkSync(at('readable'), at('x.db.operator'));
+  using _note = noteOperator({ engine: 'sqlite', file: at('x.db') }, { url: 'http://127.0.0.1:1', secret: 'hidden' });
+  assert.deepEqual([readFileSync(at('readable'), 'utf8'), statSync(at('x.db.operator')).mode & 0o777], ['', 0o600]);
+  const nowhere = { engine: 'sqlite', file: at('none/x.db') } as const;
+  assert.throws(() => noteOperator(nowhere, { url: 'http://127.0.0.1:1', secret: 'hidden' }), { code: 'ENOENT' });
 });
 
-test('the note on a server lies in the working folder, or in its data, for its user alone, whatever the password is', () => {
+test('notes of instances on one server lie in the data or working folder, by port, and that of the set port is first', async () => {
   using folder = temporaryFolder();
+  using one = await listening();
+  using other = await listening();
   const before = process.cwd();
   process.chdir(folder.path);
   try {
-    const at = (password: string): DatabaseAddress => ({ engine: 'postgres', url: `postgres://u:${password}@h/d` });
-    const names = (path: string) => readdirSync(path).filter((name) => /^postgres-[0-9a-f]{16}\.operator$/.test(name));
-    {
-      using _note = noteOperator(at('old'), NOTED);
-      const [noted = ''] = names('.');
-      assert.deepEqual([statSync(noted).mode & 0o777, findOperator(at('new'))], [0o600, NOTED]);
-      assert.deepEqual(findOperator({ engine: 'postgres', url: 'postgres://u:old@h/other' }), {});
-    }
+    const at = (password: string, name = 'd') =>
+      ({ engine: 'postgres', url: `postgres://u:${password}@h/${name}` }) as const;
+    const find = (operatorPort: number, name?: string) => findOperator({ database: at('new', name), operatorPort });
+    using _one = noteOperator(at('old'), { url: one.url, secret: '1' });
+    const [name = ''] = readdirSync('.');
+    assert.deepEqual(
+      [name.replace(/^postgres-[0-9a-f]{16}-/, ''), statSync(name).mode & 0o777],
+      [`${one.port}.operator`, 0o600],
+    );
+    assert.deepEqual([(await find(8081))?.secret, await find(one.port, 'other')], ['1', undefined]);
     mkdirSync('data');
-    using _note = noteOperator(at('old'), NOTED);
-    assert.deepEqual([names('.').length, names('data').length, findOperator(at('new'))], [0, 1, NOTED]);
+    using _two = noteOperator(at('old'), { url: one.url, secret: '2' });
+    using _three = noteOperator(at('old'), { url: other.url, secret: '3' });
+    using _killed = noteOperator(at('old'), { url: 'http://127.0.0.1:1', secret: '4' });
+    assert.deepEqual([readdirSync('.').length, readdirSync('data').length], [2, 3]);
+    assert.deepEqual([(await find(one.port))?.secret, (await find(other.port))?.secret], ['2', '3']);
+    assert.match((await find(1))?.secret ?? '', /^[23]$/);
   } finally {
     process.chdir(before);
   }

@@ -1,79 +1,75 @@
 import { hash } from 'node:crypto';
-import {
-  existsSync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
-import { type DatabaseAddress, withoutPassword } from '../config.ts';
-import { LOCK_BYTES } from '../storage/sqlite/claim.ts';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { type Config, type DatabaseAddress, withoutPassword } from '../config.ts';
 import { IN_MEMORY } from '../storage/sqlite/files.ts';
 
 const PRIVATE_MODE = 0o600;
 /** The one folder below the working folder that a service writes to as it is installed. */
 const DATA_FOLDER = 'data';
 const NAME_CHARACTERS = 16;
+const CONNECT_MS = 2_000;
 
-/** A running service's operator listener, and the secret that signs logins to it. */
-interface NotedOperator {
+/** A running service's operator listener, and the secret with which commands sign their requests to it. */
+export interface OperatorNote {
   readonly url: string;
-  readonly loginSecret: string;
+  readonly secret: string;
 }
+
+export type Noted = Pick<Config, 'database' | 'operatorPort'>;
 
 /**
- * Notes the operator listener's address and the secret until disposed of, so that commands find them: flags and free
- * ports are known to the service alone. After a crash the note stays, and the next start replaces it.
+ * Writes the note of a running service until disposed of, for its own user alone. After a crash it stays, and the next
+ * start replaces it. Throws if it cannot be written.
  */
-export function noteOperator(database: DatabaseAddress, { url, loginSecret }: NotedOperator): Disposable {
-  const text = `${url}\n${loginSecret}\n`;
-  try {
-    return database.engine === 'sqlite' ? noteInLock(database.file, text) : noteInFile(noteOf(database.url), text);
-  } catch {
-    // A full disk must not prevent the start; commands then use the settings.
-    return { [Symbol.dispose]() {} };
-  }
-}
-
-/** Writes behind the lock of an embedded database, which this process holds. */
-function noteInLock(file: string, text: string): Disposable {
-  if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
-  // It stays open: a close would end the claim, which is a lock of this process on the file (fcntl(2)).
-  const lock = openSync(`${file}.lock`, 'r+');
-  const remove = () => ftruncateSync(lock, Math.min(fstatSync(lock).size, LOCK_BYTES));
-  remove();
-  if (fstatSync(lock).size === LOCK_BYTES) writeSync(lock, text, LOCK_BYTES);
-  return { [Symbol.dispose]: remove };
-}
-
-function noteInFile(file: string, text: string): Disposable {
+export function noteOperator(database: DatabaseAddress, { url, secret }: OperatorNote): Disposable {
+  if (database.engine === 'sqlite' && database.file === IN_MEMORY) return { [Symbol.dispose]() {} };
+  const file = fileOf(database, new URL(url).port);
   const remove = () => rmSync(file, { force: true });
-  try {
-    writeFileSync(file, text, { mode: PRIVATE_MODE });
-  } catch (error) {
-    remove();
-    throw error;
-  }
+  // Made anew, so that no file of others, and no link, gets the secret.
+  remove();
+  writeFileSync(file, `${url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}\n${secret}\n`, {
+    mode: PRIVATE_MODE,
+    flag: 'wx',
+  });
   return { [Symbol.dispose]: remove };
 }
 
-/** Finds what the running service noted, if it did. */
-export function findOperator(database: DatabaseAddress): Partial<NotedOperator> {
-  const file = database.engine === 'sqlite' ? `${database.file}.lock` : noteOf(database.url);
-  if (!existsSync(file)) return {};
-  const [url, loginSecret] = readFileSync(file)
-    .subarray(database.engine === 'sqlite' ? LOCK_BYTES : 0)
-    .toString()
-    .split('\n');
-  return { ...(url && { url }), ...(loginSecret && { loginSecret }) };
+/** Finds the service that runs here on the database; of several, that of the operator port which is set, else any. */
+export async function findOperator({ database, operatorPort }: Noted): Promise<OperatorNote | undefined> {
+  const wanted = fileOf(database, `${operatorPort}`);
+  const others = database.engine === 'sqlite' ? [] : notesBeside(fileOf(database, '*'));
+  for (const file of [wanted, ...others]) {
+    if (!existsSync(file)) continue;
+    const [url = '', secret = ''] = readFileSync(file, 'utf8').split('\n');
+    if (await isListening(url)) return { url, secret };
+  }
+  return undefined;
 }
 
-/** The note on a server, named after it, where commands are run. */
-function noteOf(url: string): string {
-  const name = hash('sha256', withoutPassword(url)).slice(0, NAME_CHARACTERS);
-  return join(existsSync(DATA_FOLDER) ? DATA_FOLDER : '.', `postgres-${name}.operator`);
+/** Beside an embedded database; else named after the server and the port, where the service is run. */
+function fileOf(database: DatabaseAddress, port: string): string {
+  if (database.engine === 'sqlite') return `${database.file}.operator`;
+  const name = hash('sha256', withoutPassword(database.url)).slice(0, NAME_CHARACTERS);
+  return join(existsSync(DATA_FOLDER) ? DATA_FOLDER : '.', `postgres-${name}-${port}.operator`);
+}
+
+function notesBeside(pattern: string): string[] {
+  return globSync(basename(pattern), { cwd: dirname(pattern) }).map((name) => join(dirname(pattern), name));
+}
+
+/** True if a connection is taken, which the system does for a service however busy it is. */
+async function isListening(address: string): Promise<boolean> {
+  const { hostname, port } = URL.parse(address) ?? {};
+  if (hostname === undefined) return false;
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: CONNECT_MS });
+  try {
+    return await new Promise((resolve) => {
+      socket.on('connect', () => resolve(true));
+      for (const failure of ['timeout', 'error', 'close']) socket.on(failure, () => resolve(false));
+    });
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { withoutSecret } from '../catalog/api-key.ts';
-import { issueToken } from '../catalog/operator/access.ts';
 import { ACTIONS } from '../operator/actions.ts';
 import { API_BASE } from '../operator/api/operation.ts';
 import { audit } from '../operator/audit.ts';
@@ -12,9 +11,9 @@ import { keys } from '../operator/keys/resources.ts';
 import { requests } from '../operator/requests/resource.ts';
 import { sessions, tokens } from '../operator/session/resources.ts';
 import { addUsage } from '../operator/usage/command.ts';
-import { type CommandContext, commandsOf } from './command-runner.ts';
-import { type Invocation, UsageError } from './invocation.ts';
-import { findOperator } from './operator-note.ts';
+import { type ServiceContext, serviceCommandsOf } from './ask-operator.ts';
+import { commandsOf } from './command-runner.ts';
+import type { Invocation } from './invocation.ts';
 
 const FOR_KEYS = ['DATABASE_URL', 'ENVIRONMENT'] as const;
 
@@ -38,77 +37,38 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
   addList(add, audit);
 }
 
-const TOKEN_SECONDS = 60;
 const ROWS_PER_PAGE = 100;
 
-/** Adds `requests` and `why`, which ask the running service. */
+/** Adds `requests` and `why`, which ask the running service and open no database. */
 export function addRequestsCommands(program: Command, invocation: Invocation): void {
-  const add = commandsOf(program, invocation, { settings: ['DATABASE_URL'], json: true });
-  const list = add('requests [id]', requests.command?.about ?? '', 'change', async (context, id) => {
+  const add = serviceCommandsOf(program, invocation);
+  const list = add('requests [id]', requests.command?.about ?? '', async (context, id) => {
+    const { ask, now } = context;
+    if (id) {
+      const { json } = await ask('GET', `${API_BASE}/requests/${encodeURIComponent(id)}`);
+      return { ...listed(requests, [json as object], now), json };
+    }
     const { limit } = selectedBy(requests, context);
-    const { answer, told } = await askService(context, async (get): Promise<object[]> => {
-      if (id) return [(await get(`${API_BASE}/requests/${encodeURIComponent(id)}`)).json as object];
-      const rows: object[] = [];
-      for (let next: string | undefined = `${API_BASE}/requests?${queryOf(context)}`; next && rows.length < limit; ) {
-        const page = await get(next);
-        rows.push(...(page.json as object[]));
-        next = page.next;
-      }
-      return rows.slice(0, limit);
-    });
-    return { ...listed(requests, answer, context.now), json: id ? answer[0] : answer, told };
+    const rows: object[] = [];
+    for (let next: string | undefined = `${API_BASE}/requests?${queryOf(context)}`; next && rows.length < limit; ) {
+      const { json, headers } = await ask('GET', next);
+      rows.push(...(json as object[]));
+      next = /^<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+    }
+    return listed(requests, rows.slice(0, limit), now);
   });
   withFilters(list, requests);
-  add(
-    'why <request-or-key>',
-    'Say why a request, or the latest of a key, was refused',
-    'change',
-    async (context, text = '') => {
-      const path = `${API_BASE}/why/${encodeURIComponent(withoutSecret(text))}`;
-      const { answer, told } = await askService(context, (get) => get(path));
-      const { sentence, details } = answer.json as { sentence: string; details: string[] };
-      return { json: answer.json, text: [sentence, ...details].join('\n'), told };
-    },
-  );
+  add('why <request-or-key>', 'Say why a request, or the latest of a key, was refused', async ({ ask }, text = '') => {
+    const { json } = await ask('GET', `${API_BASE}/why/${encodeURIComponent(withoutSecret(text))}`);
+    const { sentence, details } = json as { sentence: string; details: string[] };
+    return { json, text: [sentence, ...details].join('\n') };
+  });
 }
 
 /** The options that are given, as the parameters of the operator API, in the largest pages. */
-function queryOf({ options }: CommandContext): URLSearchParams {
-  const { json: _, as: __, databaseUrl: ___, ...given } = options;
+function queryOf({ options }: ServiceContext): URLSearchParams {
+  const { json: _, as: __, databaseUrl: ___, operatorPort: ____, ...given } = options;
   return new URLSearchParams(Object.entries({ ...given, limit: `${ROWS_PER_PAGE}` }) as [string, string][]);
-}
-
-/** Reads from the operator API of a service, and the path of the next page. */
-type Get = (path: string) => Promise<{ json: unknown; next: string | undefined }>;
-
-/** Asks the service of this machine, with a token that the database takes for a minute. Throws `UsageError`. */
-async function askService<T>(
-  { storage, config, now, by }: CommandContext,
-  ask: (get: Get) => Promise<T>,
-): Promise<{ answer: T; told: string }> {
-  const { url } = findOperator(config.database);
-  const none =
-    'No service runs here that could be asked; its log has a line with the request id for a 5xx, and for every request where ACCESS_LOG is all';
-  if (url === undefined) throw new UsageError(none, 1);
-  const { token, secret } = await issueToken(
-    { storage, now, by },
-    { name: by.actor, role: 'viewer', expiresAt: now + TOKEN_SECONDS },
-  );
-  const headers = { authorization: `Bearer ${secret}`, connection: 'close' };
-  const get: Get = async (path) => {
-    const answer = await fetch(`${url}${path}`, { headers }).catch(() => {
-      throw new UsageError(none, 1);
-    });
-    const json = await answer.json();
-    if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
-    const [, next] = /^<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
-    return { json, next };
-  };
-  try {
-    return { answer: await ask(get), told: `Asked the instance at ${url}` };
-  } finally {
-    await storage.tokens.remove(token.id);
-  }
 }
 
 /** Adds `orders …` and `pets …`. */

@@ -13,7 +13,7 @@ import {
   type SettingName,
 } from '../config.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
-import { type OpenedService, openService, ServiceNotStarted } from '../service.ts';
+import { type OpenedService, openService, type Service, ServiceNotStarted } from '../service.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
@@ -104,7 +104,7 @@ async function serve(
     });
     if (!opened) return close();
     const { service } = opened;
-    using _note = noteOperator(config.database, { url: service.operatorUrl, loginSecret: service.loginSecret });
+    using _note = leaveNote(config, service, invocation);
     if (flags.bootstrap && flags.bootstrapKey === undefined) await issueFirstKey(opened, config, invocation);
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
@@ -117,6 +117,18 @@ async function serve(
   }
   await close();
   if (failed) throw failed;
+}
+
+/** Leaves the note by which commands find the service; one that cannot be written does not prevent the start. */
+function leaveNote({ database }: Config, service: Service, { tell }: Invocation): Disposable | undefined {
+  try {
+    return noteOperator(database, { url: service.operatorUrl, secret: service.localSecret });
+  } catch (error) {
+    tell(
+      `pet-catalog: \`console login\`, \`requests\` and \`why\` cannot find this service, because its note cannot be written: ${(error as Error).message}; mend it, then restart`,
+    );
+    return undefined;
+  }
 }
 
 /** The settings that commands need to find a database that no setting names, as assignments before the command. */
@@ -161,10 +173,8 @@ async function issueFirstKey(
   const made = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
   await storage.keys.insert(made.key, secretRecord(made.secret), by);
   const { secret } = made;
-  const { offerLogin } = await import('../operator/session/session.ts');
   const { via: _, ...who } = by;
-  const login = { ...who, role: 'admin', now, url: service.operatorUrl } as const;
-  const link = await offerLogin(storage, login);
+  const link = `${service.operatorUrl}${await service.logins.offer({ ...who, role: 'admin' })}`;
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,
   );

@@ -12,8 +12,7 @@ import type { Operation, Parameter } from '../http/operations/operation.ts';
 /** Who acts on what, and when (Unix seconds). */
 export interface ActionContext {
   readonly storage: Pick<Storage, 'keys' | 'categories' | 'tokens' | 'limits' | 'usage'>;
-  /** Those of the console include those that storage could not take. */
-  readonly sessions: Pick<SessionStorage, 'list' | 'revoke'>;
+  readonly sessions: Pick<SessionStorage, 'list' | 'revoke' | 'revokeAll'>;
   readonly environment: Environment;
   readonly now: number;
   readonly by: Operator;
@@ -46,8 +45,6 @@ export interface Noun<Row> {
   readonly secret?: 'key' | 'token';
   /** The parameter with its id in paths of the API. */
   readonly parameter: Parameter;
-  /** All of them, where a command acts on all of one actor. */
-  all?(context: ActionContext): Promise<readonly Row[]>;
   /** Throws `not_found`. */
   find(context: ActionContext, id: string): Promise<Row>;
   /** The members that a validator covers. */
@@ -85,6 +82,8 @@ export interface Action<Input = any, Row = any> {
   /** Throws `validation_failed` for a value that its schema allows and the domain does not. */
   readonly checks?: Readonly<Record<string, (value: never, now: number, row: Row | undefined) => void>>;
   run(context: ActionContext, id: string, input: Input): Promise<Outcome<Row>>;
+  /** Does it to all of one actor; gives those that it changed. */
+  runForAll?(context: ActionContext, actor: string): Promise<readonly Row[]>;
   /** None where the API has no such operation. */
   readonly api: {
     readonly id: string;

@@ -27,7 +27,7 @@ import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
 import { RESOURCES } from './resources.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
-import { checkCsrf, checkOrigin, findSession, UnstoredSessions } from './session/session.ts';
+import { checkCsrf, checkOrigin, findSession } from './session/session.ts';
 import { settingsRoutes } from './settings.ts';
 import { ownerRoutes } from './usage/usage.ts';
 
@@ -50,8 +50,8 @@ const ROUTES: readonly ConsoleRoute[] = [
 /** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
-  const sessions = new UnstoredSessions(options.storage.sessions, options.loginSecret);
-  const login = createLogin({ sessions, time: options.time });
+  const { sessions } = options.storage;
+  const login = createLogin(options);
   const most = createMost(options);
   const { time } = options;
   const examination = createExamination(options);

@@ -313,13 +313,13 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
 
   const { keys } = service.storage;
   const failing = () => Promise.reject(new CatalogError('unavailable', 'The database does not respond; try again'));
-  Object.assign(keys, { page: failing, insert: failing });
+  Object.assign(keys, { list: failing, insert: failing });
   const lost = await operator.post('/keys/new', { name: 'x', plan: 'free', scopes: 'pets:read' });
   assert.equal(lost.status, 503, 'no mistake of the form');
   const failed = await operator.get('/keys');
   assert.equal(failed.status, 503);
   assert.match(await failed.text(), /<nav aria-label="Console">.*The database does not respond/s);
-  Object.assign(keys, { page: () => Promise.reject(new Error('a secret of the engine')) });
+  Object.assign(keys, { list: () => Promise.reject(new Error('a secret of the engine')) });
   const defect = await operator.get('/keys');
   assert.deepEqual(
     [defect.status, /<p[^>]*role="alert">(.*?)<\/p>/.exec(await defect.text())?.[1]],

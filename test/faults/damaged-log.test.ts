@@ -20,7 +20,6 @@ const COMMANDS = [
   ['audit'],
   ['categories', 'list'],
   ['categories', 'export'],
-  ['console', 'login'],
   ['migrate'],
   ['backup', 'copy.db'],
   ['doctor'],

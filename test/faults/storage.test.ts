@@ -94,30 +94,34 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   const command = await run(['keys', 'create', '--name', 'late'], options);
   assert.deepEqual([command.code, command.stdout], [1, '']);
   assert.match(command.stderr, /^pet-catalog: .*disk is full.*\n$/);
+  const asked = await run(['requests', '--status', '503', '--json'], options);
+  const [{ requestId = '' } = {}] = JSON.parse(asked.stdout);
+  assert.deepEqual([asked.code, refused.headers['x-request-id']], [0, requestId]);
+  assert.match((await run(['why', requestId], options)).stdout, /^503 unavailable: /);
   const login = await run(['console', 'login', '--role', 'viewer'], options);
-  assert.match(login.stderr, /^pet-catalog: .*disk is full.*; the running service keeps the session.*\n$/);
-  const asJson = await run(['console', 'login', '--json'], options);
-  assert.equal(new URL(JSON.parse(asJson.stdout).url).origin, new URL(login.stdout).origin);
   const open = () =>
     fetch(new URL('/console/login', login.stdout), {
       method: 'POST',
       body: new URLSearchParams({ token: new URL(login.stdout).searchParams.get('token') ?? '' }),
       redirect: 'manual',
     });
-  const opened = await open();
-  assert.deepEqual([opened.status, (await open()).status], [303, 403], 'the link works once');
-  const [cookie = ''] = opened.headers.get('set-cookie')?.split(';') ?? [];
-  const page = await (await fetch(new URL('/console', login.stdout), { headers: { cookie } })).text();
-  assert.match(page, /Signed in as.*<span class="badge" title="Your role">viewer</s);
+  const unopened = await open();
+  assert.equal(unopened.status, 503);
+  assert.match(await unopened.text(), /disk is full.*the log, `pet-catalog requests` and `pet-catalog why` work/s);
 
   rmSync(filler);
   assert.equal((await create('last')).status, 201);
+  const opened = await open();
+  assert.deepEqual([opened.status, (await open()).status], [303, 403], 'the link was not used up, and works once');
+  const [cookie = ''] = opened.headers.get('set-cookie')?.split(';') ?? [];
+  const page = await (await fetch(new URL('/console', login.stdout), { headers: { cookie } })).text();
+  assert.match(page, /Signed in as.*<span class="badge" title="Your role">viewer</s);
   await untilEqual(() => operator('/readyz'), '{"status":"ready","database":"ok"}');
   await untilTrue(() => service.output.stderr.includes('storage_recovered'));
   const problems = service.output.stderr.split('\n').filter((line) => /"level":[45]0/.test(line));
   assert.deepEqual(
     problems.map((line) => JSON.parse(line).event),
-    ['storage_failing', 'request_failed', 'storage_recovered'],
+    ['storage_failing', 'request_failed', 'request_failed', 'storage_recovered'],
   );
   assert.match(problems[0] ?? '', /"database":"\.\/data\/pet-catalog\.db","reason":"the disk is full; make room"\}$/);
   agent.destroy();

@@ -78,7 +78,9 @@ test(
     await transfer(folder.path, first, untouched.url);
     const back = await transfer(folder.path, untouched.url, second);
     assert.deepEqual(back, there);
-    for (const { table, rows } of there) assert.ok(rows > 0, `${table} is empty, so that nothing is shown by it`);
+    // Release 0.3.0 alone wrote to `console_logins`.
+    for (const { table, rows } of there)
+      assert.ok(rows > 0 || table === 'console_logins', `${table} is empty, so that nothing is shown by it`);
     assert.deepEqual(contents(second), contents(first));
   },
 );
@@ -242,10 +244,9 @@ async function fill(url: string): Promise<string> {
   await storage.keys.revoke(gone.id, now, OPERATOR);
   await storage.categories.rename(2, 'é', OPERATOR);
   await storeBan(storage, { keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
-  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'ops', role: 'viewer' });
-  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops', role: 'admin' });
   await issueToken({ storage, now, by: OPERATOR }, { name: 'billing', role: 'keys' });
-  await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
+  const login = { actor: 'ops', role: 'admin', offeredAfter: 0 } as const;
+  await storage.sessions.open({ ...login, hash: 'session', now, endsAt: now + 3_600 });
   return secret;
 }
 

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../../src/cli/invocation.ts';
+import { noteOperator } from '../../src/cli/operator-note.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
-import { LOCK_BYTES } from '../../src/storage/sqlite/claim.ts';
 import { untilTrue } from './clock.ts';
 import type { TestService } from './service.ts';
 
@@ -99,14 +98,15 @@ export function commandsOn({ config: { database }, clock }: TestService): (line:
   return (line) => run(wordsOf(line), { cwd, env, invocation: { time: clock } });
 }
 
-/** Has commands find a service, as `serve` notes it behind the lock that it holds. */
-export function noteForCommands({ config: { database }, operatorUrl }: TestService): void {
-  assert.ok(database.engine === 'sqlite');
-  writeFileSync(`${database.file}.lock`, `${'\0'.repeat(LOCK_BYTES)}${operatorUrl}\nx\n`);
+/** Has commands find a service, as `serve` does. */
+export function noteForCommands({ config: { database }, operatorUrl: url, localSecret: secret }: TestService): void {
+  noteOperator(database, { url, secret });
 }
 
-/** The options of a test of what stands in the lock of an embedded database. */
-export const ABOUT_THE_LOCK = { skip: process.env.TEST_ON?.includes('postgres') ? 'about the lock of SQLite' : false };
+/** The options of a test whose commands find the service beside its database. */
+export const BESIDE_SQLITE = {
+  skip: process.env.TEST_ON?.includes('postgres') ? 'about the note beside an embedded database' : false,
+};
 
 /** Runs the command line to its end, as a process of its own. */
 export async function runProcess(args: readonly string[], options: RunOptions): Promise<Finished> {

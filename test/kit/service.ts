@@ -7,7 +7,7 @@ import type { Ban } from '../../src/catalog/ban.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { type ServiceOptions, startService } from '../../src/service.ts';
+import { type Service, type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
@@ -91,6 +91,9 @@ export function temporaryFolder(above = tmpdir()): Disposable & { readonly path:
 export interface TestService extends AsyncDisposable {
   readonly url: string;
   readonly operatorUrl: string;
+  /** Of the service that runs now. */
+  readonly logins: Service['logins'];
+  readonly localSecret: string;
   readonly config: Config;
   readonly storage: SqlStorage;
   readonly clock: ManualClock;
@@ -200,6 +203,12 @@ export async function testService(
     },
     get operatorUrl() {
       return running.service.operatorUrl;
+    },
+    get logins() {
+      return running.service.logins;
+    },
+    get localSecret() {
+      return running.service.localSecret;
     },
     get storage() {
       return running.storage;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { manualClock } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
-import { ABOUT_THE_LOCK, commandsOn, noteForCommands, wordsOf } from '../kit/process.ts';
+import { BESIDE_SQLITE, commandsOn, noteForCommands, wordsOf } from '../kit/process.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 import { addUsage, LIST } from '../kit/usage.ts';
 
@@ -82,7 +82,7 @@ async function category({ storage }: TestService): Promise<{ categoryId: number 
   return { categoryId: resource.id };
 }
 
-test('each command of the questions in the runbook gives the answer', ABOUT_THE_LOCK, async () => {
+test('each command of the questions in the runbook gives the answer', BESIDE_SQLITE, async () => {
   await using service = await testService({}, manualClock(NOW));
   const run = commandsOn(service);
   const { shop, partner } = await fill(service);
@@ -140,7 +140,7 @@ test('each command of the questions in the runbook gives the answer', ABOUT_THE_
 
 test(
   'the recent requests and the reason of a refusal are asked of the running service, by command and API',
-  ABOUT_THE_LOCK,
+  BESIDE_SQLITE,
   async () => {
     await using service = await testService();
     const command = commandsOn(service);
@@ -154,7 +154,10 @@ test(
     await service.call(secret, '/categories', { headers: { 'x-request-id': 'second' } });
     const nothing = await command('why second');
     assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
-    assert.match(nothing.stderr, /No service runs here that could be asked; its log has a line/);
+    assert.match(
+      nothing.stderr,
+      /No service runs here that could be asked; run this on its machine .* Its log has a line/,
+    );
 
     noteForCommands(service);
     const listed = await command('requests --owner cus_1 --status 4xx --json');
@@ -177,16 +180,11 @@ test(
     const unknown = await command('why none');
     assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
     assert.match(unknown.stderr, /keeps no request "none", and no key is called that; the log has a line/);
-    assert.deepEqual(await service.storage.tokens.list(), [], 'the token of a command is gone with it');
-    const now = service.clock.now().unix;
-    const [{ after } = { after: undefined }] = await service.storage.audit.list({
-      since: 0,
-      limit: 1,
-      action: 'operator.create',
-    });
+    const changes = await service.storage.audit.list({ since: 0, limit: 9 });
     assert.deepEqual(
-      [after].map((each) => ({ ...(each as object), name: '' })),
-      [{ name: '', role: 'viewer', expiresAt: now + 60 }],
+      changes.map(({ action }) => action),
+      ['key.create'],
+      'a question changes nothing',
     );
 
     const client = await apiClient(service, 'viewer');
@@ -195,7 +193,7 @@ test(
       rest.map(({ requestId }) => requestId),
       ['second'],
     );
-    await service.storage.keys.pause(key.id, now, { actor: 'x', via: 'cli' });
+    await service.storage.keys.pause(key.id, service.clock.now().unix, { actor: 'x', via: 'cli' });
     const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
     assert.equal(sentence, 'Paused at 2026-01-01T12:00:00Z: every request since then is a 401.');
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
 import { loginLink, send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { commandsOn } from '../kit/process.ts';
+import { BESIDE_SQLITE, commandsOn, noteForCommands } from '../kit/process.ts';
 import { testService } from '../kit/service.ts';
 
 /** Who operators are: their names, their sessions, and how one of them is out. */
@@ -33,49 +33,59 @@ test('two instances on one host keep a session each', async () => {
   assert.deepEqual([(await send(one, '/keys', both)).status, (await send(other, '/keys', both)).status], [200, 200]);
 });
 
-test('an employee is out in one action: every session and every token of that name ends', async () => {
-  await using service = await testService();
-  const { storage, clock } = service;
-  const command = commandsOn(service);
-  const { stdout } = await command(`console login --as dana --url ${service.operatorUrl}`);
-  const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
-  const [claim] = await storage.audit.list({ since: 0, limit: 1 });
-  assert.deepEqual([claim?.action, claim?.operator.actor, claim?.target], ['console.offer', 'dana', 'dana']);
-  assert.ok(claim?.operator.user, 'the user of the system who says that it is dana');
-  const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
-  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const other = await signIn(service);
-  const context = { storage, now: clock.now().unix, by: OPERATOR };
-  for (const name of ['dana', 'dana', 'billing']) await issueToken(context, { name, role: 'keys' });
-  const { token: gone } = await issueToken(context, { name: 'dana', role: 'keys' });
-  await revokeToken(context, gone.id);
-  const status = async () => (await send(service, '/keys', { headers: { cookie } })).status;
-  assert.equal(await status(), 200);
-  const ended = await command('sessions end --actor dana --as erin');
-  assert.deepEqual([ended.code, ended.stderr.startsWith('1 of dana: session_')], [0, true], ended.stderr);
-  assert.deepEqual([await status(), (await other.get('/keys')).status], [303, 200]);
-  const unclear = await command('operators revoke op_1 --actor dana');
-  assert.deepEqual([unclear.code, unclear.stderr], [2, 'pet-catalog: Name either an id or --actor, not both\n']);
-  const revoked = await command('operators revoke --actor dana --as erin');
-  assert.match(revoked.stderr, /^2 of dana: op_/);
-  const active = (await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null);
-  assert.deepEqual(
-    active.map(({ name }) => name),
-    ['billing'],
-  );
-  const entries = await storage.audit.list({ since: 0, limit: 3 });
-  const [{ operator } = { operator: undefined }] = entries;
-  assert.deepEqual(
-    entries.map(({ action }) => action),
-    ['operator.revoke', 'operator.revoke', 'console.revoke'],
-  );
-  assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
-  assert.equal((await command('sessions end')).code, 2);
-  assert.equal((await command('keys create --name shop --as erin')).code, 0);
-  assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
-  const { username } = userInfo();
-  const told = (await command('audit --limit 1')).stdout;
-  assert.ok(told.includes(` erin (${username}) `), told);
-  const says = `<bdi>erin</bdi></a> <span class="soft">command line, as the system’s user <bdi>${username}</bdi> says</span>`;
-  assert.ok((await other.page('/audit')).includes(says));
-});
+test(
+  'an employee is out in one action: sessions, links, tokens and the tokens that they issued',
+  BESIDE_SQLITE,
+  async () => {
+    await using service = await testService();
+    const { storage, clock } = service;
+    const command = commandsOn(service);
+    noteForCommands(service);
+    const link = async () => {
+      const { stdout } = await command('console login --as dana');
+      return { body: new URLSearchParams({ token: new URL(stdout.trim()).searchParams.get('token') ?? '' }) };
+    };
+    const [unused, opened] = [await link(), await send(service, '/login', await link())];
+    const [claim, ...more] = await storage.audit.list({ since: 0, limit: 9 });
+    assert.deepEqual([claim?.action, claim?.operator.actor, more], ['console.open', 'dana', []]);
+    assert.ok(claim?.operator.user, 'the user of the system who says that it is dana');
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const other = await signIn(service);
+    const context = { storage, now: clock.now().unix, by: OPERATOR };
+    for (const name of ['dana', 'dana', 'billing']) await issueToken(context, { name, role: 'keys' });
+    const byDana = { ...context, by: { actor: 'dana', via: 'console' } } as const;
+    await issueToken(byDana, { name: 'reports', role: 'keys' });
+    const { token: gone } = await issueToken(context, { name: 'dana', role: 'keys' });
+    await revokeToken(context, gone.id);
+    const status = async () => (await send(service, '/keys', { headers: { cookie } })).status;
+    assert.equal(await status(), 200);
+    const ended = await command('sessions end --actor dana --as erin');
+    assert.deepEqual([ended.code, ended.stderr.startsWith('1 of dana: session_')], [0, true], ended.stderr);
+    assert.deepEqual([await status(), (await other.get('/keys')).status], [303, 200]);
+    assert.equal((await send(service, '/login', unused)).status, 403, 'a link that was printed and not used');
+    const unclear = await command('operators revoke op_1 --actor dana');
+    assert.deepEqual([unclear.code, unclear.stderr], [2, 'pet-catalog: Name either an id or --actor, not both\n']);
+    const revoked = await command('operators revoke --actor dana --as erin');
+    assert.match(revoked.stderr, /^3 of dana: op_/);
+    const active = (await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null);
+    assert.deepEqual(
+      active.map(({ name }) => name),
+      ['billing'],
+    );
+    const entries = await storage.audit.list({ since: 0, limit: 5 });
+    const [{ operator } = { operator: undefined }] = entries;
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      ['operator.revoke', 'operator.revoke', 'operator.revoke', 'console.revoke', 'console.revoke'],
+    );
+    assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
+    assert.equal((await command('sessions end')).code, 2);
+    assert.equal((await command('keys create --name shop --as erin')).code, 0);
+    assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
+    const { username } = userInfo();
+    const told = (await command('audit --limit 1')).stdout;
+    assert.ok(told.includes(` erin (${username}) `), told);
+    const says = `<bdi>erin</bdi></a> <span class="soft">command line, as the system’s user <bdi>${username}</bdi> says</span>`;
+    assert.ok((await other.page('/audit')).includes(says));
+  },
+);

@@ -2,23 +2,24 @@ import assert from 'node:assert/strict';
 import { OPERATOR } from '../kit/operator.ts';
 import { type Check, NOW } from '../kit/storage/bench.ts';
 
-/** Registers the checks of console logins and sessions. */
+/** A session that is asked for; `offeredAfter` is before every entry of the audit. */
+const WANTED = { actor: 'ops', role: 'viewer', now: NOW, endsAt: NOW + 40_000, offeredAfter: 0 } as const;
+
+/** Registers the checks of the console's sessions. */
 export function sessionsContract(check: Check): void {
-  check('a login opens one session, and a session can be ended', async ({ storage }) => {
-    await storage.sessions.offer('login', { endsAt: NOW + 600, actor: 'ops', role: 'viewer' });
-    await storage.sessions.offer('late', { endsAt: NOW + 1, actor: 'ops', role: 'viewer' });
-    const wanted = { hash: 'session', now: NOW + 1, endsAt: NOW + 3_600 };
-    assert.equal(await storage.sessions.open('late', wanted), undefined);
-    assert.equal(await storage.sessions.open('unknown', wanted), undefined);
-    const session = await storage.sessions.open('login', wanted);
+  check('a session is opened with one entry, found by its hash, and can be ended', async ({ storage }) => {
+    const user = 'root';
+    const wanted = { ...WANTED, user, hash: 'session', now: NOW + 1, endsAt: NOW + 3_600 };
+    const session = await storage.sessions.open(wanted);
     assert.deepEqual([session?.actor, session?.role], ['ops', 'viewer']);
     assert.deepEqual([session?.openedAt, session?.endsAt], [NOW + 1, NOW + 3_600]);
-    const [opened] = await storage.audit.list({ since: 0, limit: 1, action: 'console.open' });
+    const [opened, ...others] = await storage.audit.list({ since: 0, limit: 9 });
+    assert.deepEqual(others, []);
     assert.deepEqual(
       [opened?.at, opened?.operator, opened?.target, opened?.before, opened?.after],
-      [NOW, { actor: 'ops', via: 'console' }, session?.id, null, { role: 'viewer', endsAt: NOW + 3_600 }],
+      [NOW, { actor: 'ops', via: 'console', user }, session?.id, null, { role: 'viewer', endsAt: NOW + 3_600 }],
     );
-    assert.equal(await storage.sessions.open('login', { ...wanted, hash: 'another' }), undefined);
+    assert.equal(opened?.action, 'console.open');
     assert.deepEqual(await storage.sessions.find('session', NOW + 3_599), session);
     assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
     assert.deepEqual(await storage.sessions.list(NOW + 2), [session]);
@@ -34,8 +35,7 @@ export function sessionsContract(check: Check): void {
 
   check('a session ends after an hour without use', async ({ storage }) => {
     const open = async (hash: string, now: number) => {
-      await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops', role: 'viewer' });
-      const session = await storage.sessions.open(`login of ${hash}`, { hash, now, endsAt: now + 40_000 });
+      const session = await storage.sessions.open({ ...WANTED, hash, now, endsAt: now + 40_000 });
       return session?.id ?? '';
     };
     const [used, idle] = [await open('used', NOW), await open('idle', NOW)];
@@ -58,4 +58,30 @@ export function sessionsContract(check: Check): void {
     assert.equal(await storage.sessions.find('idle', NOW + 3_599), undefined, 'removed when the next one is opened');
     assert.equal(await storage.sessions.find('used', NOW + 7_199), undefined);
   });
+
+  check(
+    'ending all sessions of an actor ends its logins that were offered before, and nothing of another',
+    async (bench) => {
+      const { storage } = bench;
+      const another = await bench.another();
+      const offeredNow = async () => (await storage.audit.list({ since: 0, limit: 1 }))[0]?.id ?? 0;
+      const open = async (hash: string, offeredAfter: number, actor = 'ann') =>
+        (await storage.sessions.open({ ...WANTED, actor, hash, offeredAfter }))?.id;
+      const ids = [await open('1', 0), await open('2', 0)];
+      const others = [await open('3', 0, 'anna'), await open('4', 0, 'Ann')];
+      const before = await offeredNow();
+      const ended = await another.sessions.revokeAll('ann', NOW, OPERATOR);
+      assert.deepEqual(ended.map(({ id }) => id).sort(), ids.sort());
+      assert.deepEqual((await storage.sessions.list(NOW)).map(({ id }) => id).sort(), others.sort());
+      const entries = await storage.audit.list({ since: 0, limit: 9, action: 'console.revoke' });
+      assert.deepEqual(entries.map(({ target }) => target).sort(), ['ann', ...ids].sort());
+      assert.deepEqual(entries[0]?.after, { sessions: 2 });
+      assert.equal(await open('5', before), undefined, 'offered before the end');
+      assert.deepEqual(await storage.sessions.list(NOW), await another.sessions.list(NOW));
+      assert.notEqual(await open('6', before, 'anna'), undefined);
+      assert.notEqual(await open('7', await offeredNow()), undefined, 'offered after it');
+      await storage.sessions.revokeAll('ann', NOW, OPERATOR);
+      assert.deepEqual(await storage.sessions.revokeAll('ann', NOW, OPERATOR), []);
+    },
+  );
 }

@@ -35,9 +35,9 @@ export function tokensContract(check: Check): void {
     for (let index = 0; index < 7; index += 1) {
       const { token } = await issueToken({ storage, now: NOW, by: OPERATOR }, { name: `t${index}`, role: 'viewer' });
       tokens.unshift(token.id);
-      await storage.sessions.offer(`login ${index}`, { endsAt: NOW + 600, actor: 'ops', role: 'viewer' });
-      const opened = { hash: `session ${index}`, now: NOW, endsAt: NOW + 600 };
-      sessions.unshift((await storage.sessions.open(`login ${index}`, opened))?.id);
+      const login = { actor: 'ops', role: 'viewer', offeredAfter: 0 } as const;
+      const opened = { ...login, hash: `session ${index}`, now: NOW, endsAt: NOW + 600 };
+      sessions.unshift((await storage.sessions.open(opened))?.id);
     }
     const earlier = await issueToken({ storage, now: NOW - 1, by: OPERATOR }, { name: 'earlier', role: 'viewer' });
     tokens.push(earlier.token.id);
@@ -49,5 +49,26 @@ export function tokensContract(check: Check): void {
       (await storage.sessions.list(NOW)).map(({ id }) => id),
       sessions,
     );
+  });
+
+  check('tokens have their issuer, and those of a name are revoked with those that it issued', async ({ storage }) => {
+    const issue = async (name: string, actor: string) =>
+      (await issueToken({ storage, now: NOW, by: { actor, via: 'api' } }, { name, role: 'viewer' })).token;
+    const own = await issue('ann', 'bob');
+    const issued = await issue('billing', 'ann');
+    const others = [await issue('anna', 'bob'), await issue('support', 'anna'), await issue('shop', 'billing')];
+    const gone = await issue('old', 'ann');
+    await storage.tokens.revoke(gone.id, NOW, OPERATOR);
+    const ids = (tokens: readonly { id: string }[]) => tokens.map(({ id }) => id).sort();
+    assert.deepEqual(Object.fromEntries((await storage.tokens.list()).map(({ name, issuedBy }) => [name, issuedBy])), {
+      ...{ ann: 'bob', billing: 'ann', anna: 'bob', support: 'anna', shop: 'billing', old: 'ann' },
+    });
+    const revoked = await storage.tokens.revokeAll('ann', NOW + 5, OPERATOR);
+    assert.deepEqual(ids(revoked), ids([own, issued]));
+    assert.deepEqual(new Set(revoked.map(({ revokedAt }) => revokedAt)), new Set([NOW + 5]));
+    assert.deepEqual(ids((await storage.tokens.list()).filter(({ revokedAt }) => revokedAt === null)), ids(others));
+    const entries = await storage.audit.list({ since: 0, limit: 9, action: 'operator.revoke' });
+    assert.deepEqual(entries.map(({ target }) => target).sort(), [...ids([own, issued]), gone.id].sort());
+    assert.deepEqual(await storage.tokens.revokeAll('ann', NOW + 6, OPERATOR), []);
   });
 }

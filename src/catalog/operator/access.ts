@@ -26,6 +26,8 @@ export interface OperatorToken {
   /** The visible beginning of the secret. */
   readonly prefix: string;
   readonly role: Role;
+  /** The actor of its creation; null if the audit does not have it. */
+  readonly issuedBy: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -59,7 +61,7 @@ export async function issueToken(
   const secret = mint(TOKEN_PREFIX);
   const id = newId('op_');
   const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);
-  const token = { id, name, prefix, role, createdAt: now, expiresAt, revokedAt: null };
+  const token = { id, name, prefix, role, issuedBy: by.actor, createdAt: now, expiresAt, revokedAt: null };
   await storage.tokens.insert(token, hashSecret(secret), by);
   return { token, secret };
 }
@@ -90,8 +92,8 @@ export interface TokenStorage {
   list(): Promise<OperatorToken[]>;
   /** Revokes for good; a repeat keeps the first moment. Undefined if the id is unknown. */
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined>;
-  /** Removes a token that was made for one request; the audit keeps its creation. */
-  remove(id: string): Promise<void>;
+  /** Revokes the tokens of exactly this name, and those that were issued by it. */
+  revokeAll(name: string, now: number, by: Operator): Promise<OperatorToken[]>;
 }
 
 /** An open session of the console. Moments are Unix seconds. */
@@ -107,21 +109,19 @@ export interface ConsoleSession {
   readonly lastSeenAt: number;
 }
 
-export interface NewSession {
+export interface NewSession extends Pick<ConsoleSession, 'actor' | 'role' | 'endsAt'> {
   readonly hash: string;
   readonly now: number;
-  readonly endsAt: number;
+  /** The system's user, where the actor is a name that was given. */
+  readonly user?: string;
+  /** The newest entry of the audit when the login was offered. */
+  readonly offeredAfter: number;
 }
 
-/** The console's logins and sessions, stored by token hash, so that reading the database grants no access. */
+/** The console's sessions, stored by token hash, so that reading the database grants no access. */
 export interface SessionStorage {
-  /**
-   * Stores a login that opens one session until `endsAt`. The audit has the system's user who gave the actor's name,
-   * where that is a claim.
-   */
-  offer(loginHash: string, login: { endsAt: number; actor: string; role: Role; user?: string }): Promise<void>;
-  /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
-  open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
+  /** Opens a session; undefined if those of its actor were ended since its login was offered. */
+  open(session: NewSession): Promise<ConsoleSession | undefined>;
   /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */
   find(hash: string, now: number): Promise<ConsoleSession | undefined>;
   touch(id: string, now: number): Promise<void>;
@@ -129,4 +129,6 @@ export interface SessionStorage {
   list(now: number): Promise<ConsoleSession[]>;
   /** Ends a session by its id. False if it was not open. */
   revoke(id: string, now: number, by: Operator): Promise<boolean>;
+  /** Ends the sessions of exactly this actor, and with them logins that were offered and not used yet. */
+  revokeAll(actor: string, now: number, by: Operator): Promise<ConsoleSession[]>;
 }

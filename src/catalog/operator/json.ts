@@ -83,13 +83,14 @@ export function usageJson({ id, name, owner, first, last, served, refused, clien
 }
 
 /** A token of the operator API. */
-export function tokenJson({ id, name, prefix, role, ...moments }: OperatorToken) {
+export function tokenJson({ id, name, prefix, role, issuedBy, ...moments }: OperatorToken) {
   const { createdAt, expiresAt, revokedAt } = moments;
   return {
     id,
     name,
     prefix,
     role,
+    issuedBy,
     createdAt: utc(createdAt),
     expiresAt: utcOrNull(expiresAt),
     revokedAt: utcOrNull(revokedAt),

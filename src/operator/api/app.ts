@@ -1,6 +1,4 @@
-import { hashSecret } from '../../catalog/api-key.ts';
-import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/access.ts';
-import { bearerToken, usesBearer } from '../../http/authenticate.ts';
+import { includesRole } from '../../catalog/operator/access.ts';
 import { refusal } from '../../http/errors.ts';
 import { createApi } from '../../http/gates.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
@@ -12,11 +10,10 @@ import type { ConsoleOptions } from '../frame/context.ts';
 import { requestOperations } from '../requests/resource.ts';
 import { WHY_REFUSED } from '../requests/why.ts';
 import { RESOURCES } from '../resources.ts';
+import { findCaller, REALM } from '../session/caller.ts';
 import { GET_KEY } from './keys.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { GET_USAGE } from './usage.ts';
-
-const REALM = 'Bearer realm="pet-catalog-operator"';
 
 /** Every operation of the operator API. Its router and its contract are both made from this list. */
 export const API_OPERATIONS: readonly ApiOperation[] = [
@@ -29,9 +26,9 @@ export const API_OPERATIONS: readonly ApiOperation[] = [
   GET_USAGE,
 ];
 
-/** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */
+/** Creates the handler of the operator API: the caller of a request, then the gates of both APIs. */
 export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
-  const { storage, time, recent, flushUsage, environment } = options;
+  const { storage, localSecret, time, recent, flushUsage, environment } = options;
   const { find, operate } = createApi({
     base: API_BASE,
     operations: API_OPERATIONS,
@@ -39,22 +36,10 @@ export function createOperatorApi(options: ConsoleOptions): (exchange: Exchange)
       includesRole(token.role, role) ? undefined : insufficientRole(role, token.role),
   });
   return async (exchange) => {
-    const { authorization = '' } = exchange.request.headers;
-    const secret = bearerToken(authorization);
-    if (secret === undefined && !usesBearer(authorization)) {
-      const message = 'No token was sent; send it as `Authorization: Bearer <TOKEN>`';
-      return refusal('missing_token', message, ['WWW-Authenticate', REALM]);
-    }
-    // Read from storage each time, so that a revoked one ends at once.
-    const token = secret !== undefined && couldBeToken(secret) && (await storage.tokens.find(hashSecret(secret)));
-    if (!token || !isTokenUsable(token, time.now().unix)) {
-      const message = 'The token is not valid; check it, or issue another with `pet-catalog operators create`';
-      return refusal('invalid_token', message, ['WWW-Authenticate', `${REALM}, error="invalid_token"`]);
-    }
     const { unix: now } = time.now();
-    const by = { actor: token.name, via: 'api' } as const;
-    const { sessions } = storage;
-    const context = { storage, sessions, recent, flushUsage, token, secret, environment, now, by };
+    const caller = await findCaller(exchange.request, { storage, localSecret, now });
+    if ('refused' in caller) return caller.refused;
+    const context = { ...caller, storage, sessions: storage.sessions, recent, flushUsage, environment, now };
     return operate(exchange, find(exchange), context);
   };
 }

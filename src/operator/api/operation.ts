@@ -5,7 +5,7 @@ import type { ReadContext } from '../resource.ts';
 
 /** A request with a token whose role suffices. */
 export interface ApiContext extends ReadContext {
-  readonly token: OperatorToken;
+  readonly token: Pick<OperatorToken, 'id' | 'role'>;
   /** The secret of the token, as it was sent. */
   readonly secret: string;
 }

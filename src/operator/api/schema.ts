@@ -131,6 +131,7 @@ export const OperatorToken = responseOf('OperatorToken', 'A token of this API, w
     name: text('Who uses the token; the actor in the audit'),
     prefix: text('The visible beginning of the secret'),
     role,
+    issuedBy: orNull(text('Who issued it; null if the audit does not have it')),
     createdAt: moment('When the token was issued'),
     expiresAt: orNull(moment('When the token ends; null for never')),
     revokedAt: orNull(moment('When the token was revoked; null if it was not')),

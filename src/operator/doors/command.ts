@@ -73,8 +73,7 @@ export function addAction(
 /** Does an action on every target of one actor that it changes something of. */
 async function doneForAll(action: Action, context: CommandContext, actor: string): Promise<Printed> {
   const { of } = action;
-  const all = ((await of.all?.(context)) ?? []).filter((row) => of.nameOf(row) === actor && row.revokedAt == null);
-  for (const row of all) await action.run(context, `${of.idOf(row)}`, {});
+  const all = (await action.runForAll?.(context, actor)) ?? [];
   const json = await Promise.all(all.map((row) => of.json(context, row)));
   return { json, text: '', told: `${all.length} of ${actor}: ${all.map(of.idOf).join(', ') || 'none'}` };
 }

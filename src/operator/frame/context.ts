@@ -1,8 +1,7 @@
 import type { Environment } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { ConsoleSession } from '../../catalog/operator/access.ts';
-import { includesRole, type Role } from '../../catalog/operator/access.ts';
+import { type ConsoleSession, includesRole, type Role, type SessionStorage } from '../../catalog/operator/access.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';
@@ -16,7 +15,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ActionContext } from '../action.ts';
 import type { Rates } from '../overview/rates.ts';
-import type { UnstoredSessions } from '../session/session.ts';
+import type { Logins } from '../session/logins.ts';
 import type { Range } from '../usage/range.ts';
 
 /** A setting as the console shows it, with secrets masked. */
@@ -30,8 +29,9 @@ export interface ShownSetting {
 
 export interface ConsoleOptions {
   readonly storage: Storage;
-  /** Signs the logins that storage cannot take. */
-  readonly loginSecret: string;
+  readonly logins: Logins;
+  /** The secret with which commands of this machine sign their requests. */
+  readonly localSecret: string;
   readonly time: Time;
   readonly limiter: Limiter;
   readonly health: Health;
@@ -55,7 +55,7 @@ export interface ConsoleOptions {
 export interface ConsoleContext extends ConsoleOptions, Pick<ActionContext, 'precondition'> {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
-  readonly sessions: UnstoredSessions;
+  readonly sessions: SessionStorage;
   readonly csrf: string;
   readonly by: Operator;
   /** Unix seconds. */

@@ -118,22 +118,29 @@ export const WHY_REFUSED = apiOperation('why', 'GET /why/{subject}', {
 async function why(context: ApiContext, exchange: Exchange): Promise<Answer> {
   const text = withoutSecret(SUBJECT.read(idIn(exchange), 'subject', context.now).trim());
   const request = context.recent.find(text);
-  const [key, other] = request ? [await keyNoun.find(context, request.keyId)] : await keysLike(context, text);
+  const kept = request ?? latestFailure(context.recent.list({ keyId: text, limit: KEPT_OF_KEY_MAX }));
+  const asked = request ? keyNoun.find(context, request.keyId).then((key) => [key]) : keysLike(context, text);
+  const [key, other] = await asked.catch((error: CatalogError) => {
+    // A request that is kept can be explained while the database is away.
+    if (kept && error.code === 'unavailable') return [];
+    throw error;
+  });
   if (other) throw invalid(`${quote(text)} may mean several keys; send the id of one`);
-  if (!key || text === '')
+  if ((!key && !kept) || text === '')
     throw new CatalogError(
       'not_found',
       `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
     );
-  const latest = request ?? latestFailure(context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
-  const end = endOf(key, context.now);
+  const keyId = key?.id ?? kept?.keyId ?? text;
+  const latest = kept ?? latestFailure(context.recent.list({ keyId, limit: KEPT_OF_KEY_MAX }));
+  const end = key && endOf(key, context.now);
   const gone = end && `${end.what} at ${utc(end.at)}: every request since then is a 401.`;
   const { sentence, details } = latest
     ? answerTo(latest, key)
     : { sentence: html`No refused or failed request of the key is kept.`, details: [] };
   const words = [sentence, ...details].map((each) => plain([each]));
   const [first = '', ...rest] = request || gone === undefined ? words : [gone, ...(latest ? words : [])];
-  const body = { sentence: first, details: rest, requestId: latest?.requestId ?? null, keyId: key.id };
+  const body = { sentence: first, details: rest, requestId: latest?.requestId ?? null, keyId };
   return { status: 200, body: JSON.stringify(body) };
 }
 
@@ -219,7 +226,7 @@ interface AnswerInWords {
 }
 
 /** Says why a request was refused or failed, and what its caller can do. */
-function answerTo(request: RecentRequest, key: ApiKey): AnswerInWords {
+function answerTo(request: RecentRequest, key: ApiKey | undefined): AnswerInWords {
   const { code, status } = request;
   if (status < 400) return { sentence: html`It was not refused: it was answered with ${status}.`, details: [] };
   const about = overLimit(request, key);
@@ -234,14 +241,14 @@ function answerTo(request: RecentRequest, key: ApiKey): AnswerInWords {
   };
 }
 
-function overLimit(request: RecentRequest, { limits }: ApiKey): AnswerInWords | undefined {
+function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWords | undefined {
   const { code, limit = 0, reason = '' } = request;
   if (code === 'rate_limit_exceeded') {
     return {
       sentence: html`Over the limit of the minute: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as <code>Retry-After</code> says. If it regularly needs more, a larger plan helps.`,
-        ...changedSince(limit, limits.minute),
+        ...changedSince(limit, key?.limits.minute),
       ],
     };
   }
@@ -250,7 +257,7 @@ function overLimit(request: RecentRequest, { limits }: ApiKey): AnswerInWords | 
       sentence: html`Over the quota of the day: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.`,
-        ...changedSince(limit, limits.day),
+        ...changedSince(limit, key?.limits.day),
       ],
     };
   }
@@ -263,7 +270,7 @@ function overLimit(request: RecentRequest, { limits }: ApiKey): AnswerInWords | 
   };
 }
 
-function changedSince(then: number, now: number): Html[] {
+function changedSince(then: number, now = then): Html[] {
   return now === then ? [] : [html`The limit was changed since: it is ${count(now)} now.`];
 }
 

@@ -23,7 +23,6 @@ const tokenNoun: Noun<OperatorToken> = {
   noun: 'token',
   secret: 'token',
   parameter: { name: 'tokenId', description: 'The id of the token', schema: { type: 'string' } },
-  all: ({ storage }) => storage.tokens.list(),
   async find({ storage }, id) {
     const token = (await storage.tokens.list()).find((each) => each.id === id);
     if (token) return token;
@@ -43,7 +42,6 @@ const sessionNoun: Noun<ConsoleSession> = {
   title: 'Sessions',
   noun: 'session',
   parameter: { name: 'sessionId', description: 'The id of the session', schema: { type: 'string' } },
-  all: ({ sessions, now }) => sessions.list(now),
   async find({ sessions, now }, id) {
     const session = (await sessions.list(now)).find((each) => each.id === id);
     if (session) return session;
@@ -62,6 +60,7 @@ export const TOKEN_EXAMPLE = {
   name: 'billing',
   prefix: 'petcat_op_MJPj00',
   role: 'keys',
+  issuedBy: 'alice',
   createdAt: '2026-01-01T12:00:00Z',
   expiresAt: null,
   revokedAt: null,
@@ -123,6 +122,7 @@ export const revokeToken = action<object, OperatorToken>({
     precondition?.(await tokenNoun.find(context, id));
     return { row: await revoke({ storage, now, by }, id) };
   },
+  runForAll: ({ storage, now, by }, name) => storage.tokens.revokeAll(name, now, by),
   api: {
     id: 'revokeToken',
     route: 'DELETE /tokens/{tokenId}',
@@ -140,7 +140,7 @@ export const revokeToken = action<object, OperatorToken>({
       html`<p class="lead">Every request with the token of <strong>${foreign(name)}</strong> will be refused. This cannot be undone.</p>`,
     done: 'The token was revoked. Requests with it are refused.',
   },
-  command: { usage: 'revoke [id]', about: 'Revoke a token permanently, or all of one name' },
+  command: { usage: 'revoke [id]', about: 'Revoke a token permanently, or all of one name and those that it issued' },
 });
 
 /** Ends a session of the console. */
@@ -154,6 +154,7 @@ export const endSession = action<object, ConsoleSession>({
     const wasOpen = await sessions.revoke(id, now, by);
     return { row: undefined, ...(!wasOpen && { nothing: `There is no open session ${id}` }) };
   },
+  runForAll: ({ sessions, now, by }, actor) => sessions.revokeAll(actor, now, by),
   api: {
     id: 'endSession',
     route: 'DELETE /sessions/{sessionId}',
@@ -169,7 +170,10 @@ export const endSession = action<object, ConsoleSession>({
     done: 'The session was ended.',
     nothing: 'That session had ended already.',
   },
-  command: { usage: 'end [id]', about: 'End a session of the console, or all of one actor' },
+  command: {
+    usage: 'end [id]',
+    about: 'End a session of the console, or all of one actor, with links that were not used',
+  },
 });
 
 /** Every change of a token. */

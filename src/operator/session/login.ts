@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CatalogError } from '../../catalog/error.ts';
+import { roleNamed } from '../../catalog/operator/access.ts';
+import { errorAnswer, STATUS_OF } from '../../http/errors.ts';
 import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
@@ -7,6 +9,8 @@ import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { type ConsoleContext, onPost } from '../frame/context.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage } from '../frame/layout.ts';
+import { type Signer, signerOf } from './local-trust.ts';
+import type { Logins } from './logins.ts';
 import { checkOrigin, noSessionCookie, openSession, wantedCookie, wantedPage } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
@@ -16,22 +20,40 @@ const ADDRESSES_MAX = 1_000;
 
 /**
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
- * of its button opens the session.
+ * of its button opens the session. A POST that a command signed makes a link.
  */
-export function createLogin({ sessions, time }: Pick<ConsoleContext, 'sessions' | 'time'>): PageHandler {
+export function createLogin(options: Pick<ConsoleContext, 'logins' | 'localSecret' | 'time'>): PageHandler {
+  const { logins, localSecret, time } = options;
   const attempts = new LoginAttempts();
   return async (exchange) => {
-    if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '', exchange.request);
-    checkOrigin(exchange.request);
+    const { request } = exchange;
+    if (request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '', request);
+    const signer = signerOf(localSecret, request);
+    if (signer) return offerLink(logins, signer).catch((error) => errorAnswer(whileUnavailable(error)));
+    checkOrigin(request);
     const fields = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
     const { unix: now, steady } = time.now();
-    const { request } = exchange;
-    const cookie = await openSession(sessions, { login, now, request });
+    const cookie = await openSession(logins, { login, now, request }).catch((error) => {
+      throw whileUnavailable(error);
+    });
     if (cookie) return { status: 303, headers: ['Location', wantedPage(request), 'Set-Cookie', cookie] };
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
   };
+}
+
+/** Answers a command with a link that opens a session of the role it asks for. */
+async function offerLink(logins: Logins, { role, ...who }: Signer): Promise<Answer> {
+  const path = await logins.offer({ ...who, role: roleNamed(role ?? '') });
+  return { status: 201, body: JSON.stringify({ path }) };
+}
+
+/** Adds to a failure of the database what can be used meanwhile. */
+function whileUnavailable(error: unknown): unknown {
+  if (!(error instanceof CatalogError) || STATUS_OF[error.code] !== 503) return error;
+  const meanwhile = 'the log, `pet-catalog requests` and `pet-catalog why` work meanwhile';
+  return new CatalogError(error.code, `${error.message}; ${meanwhile}`, { cause: error.cause });
 }
 
 /** Counts failed logins per address. It never refuses a valid one, or anyone could lock operators out. */

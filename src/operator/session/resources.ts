@@ -32,6 +32,11 @@ export const tokens = resource({
       cell: ({ prefix }) => html`<code>${prefix}…</code>`,
     },
     { label: 'Role', member: 'role', cell: ({ role }) => html`${role}` },
+    {
+      label: 'Issued by',
+      member: 'issuedBy',
+      cell: ({ issuedBy }) => (issuedBy === null ? html`` : foreign(issuedBy)),
+    },
     { label: 'Created', member: 'createdAt', cell: ({ createdAt }) => moment(createdAt) },
     { label: 'State', text: stateText },
     {

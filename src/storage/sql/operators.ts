@@ -10,47 +10,26 @@ import {
   type SessionStorage,
   type TokenStorage,
 } from '../../catalog/operator/access.ts';
+import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { type Joined, SqlNoun } from './transactions.ts';
 
-/** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
+/** The console's sessions in SQL. Expired rows are deleted when the next one is opened. */
 export class SqlSessions extends SqlNoun implements SessionStorage {
-  offer(hash: string, { endsAt, actor, role, user }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
+  open({ hash, actor, role, user, now, endsAt, offeredAfter }: NewSession): Promise<ConsoleSession | undefined> {
     return this.transactions.transact(async (trx) => {
-      await trx.run(insertInto('console_logins', [{ hash, actor, role, ends_at: endsAt }]));
-      if (user === undefined) return;
-      const [by, after] = [{ actor, via: 'cli', user } as const, { role, endsAt }];
-      await recordAudit(trx, { at: this.now, by, action: 'console.offer', target: actor, after });
-    });
-  }
-
-  async open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
-    // A guess costs a look-up, and never the lock of the writers.
-    const [isOffered] = await this.transactions.read((db) =>
-      db.all<{ hash: string }>(sql`select hash from console_logins where hash = ${loginHash}`),
-    );
-    if (!isOffered) return undefined;
-    return this.transactions.transact(async (trx) => {
-      const [login] = await trx.all<Tables['console_logins']>(sql`
-        select * from console_logins where hash = ${loginHash}`);
-      // A login opens one session, so it is deleted along with the expired ones.
-      await trx.run(sql`delete from console_logins where hash = ${loginHash} or ends_at <= ${now}`);
       await trx.run(sql`delete from console_sessions where not ${isOpen(now)}`);
-      if (!login || login.ends_at <= now) return undefined;
-      const row = {
-        hash,
-        id: newId('session_'),
-        actor: login.actor,
-        role: login.role,
-        opened_at: now,
-        ends_at: endsAt,
-        last_seen_at: now,
-      };
+      const [ended] = await trx.all(sql`
+        select id from audit_entries
+        where target = ${actor} and action = 'console.revoke' and id > ${offeredAfter} limit 1`);
+      if (ended) return undefined;
+      const row = { hash, id: newId('session_'), actor, role, opened_at: now, ends_at: endsAt, last_seen_at: now };
       await trx.run(insertInto('console_sessions', [row]));
-      const [by, after] = [{ actor: login.actor, via: 'console' } as const, { role: row.role, endsAt }];
-      await recordAudit(trx, { at: this.now, by, action: 'console.open', target: row.id, after });
+      const by: Operator = { actor, via: 'console', ...(user !== undefined && { user }) };
+      const entry = { at: this.now, by, action: 'console.open', target: row.id, after: { role, endsAt } } as const;
+      await recordAudit(trx, entry);
       return toSession(row);
     });
   }
@@ -82,10 +61,27 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
       const [row] = await trx.all<Tables['console_sessions']>(sql`
         delete from console_sessions where id = ${id} and ${isOpen(now)} returning *`);
       if (!row) return false;
-      const before = { actor: row.actor, endsAt: row.ends_at };
-      await recordAudit(trx, { at: this.now, by, action: 'console.revoke', target: id, before });
+      await this.#recordEnd(trx, row, by);
       return true;
     });
+  }
+
+  revokeAll(actor: string, now: number, by: Operator): Promise<ConsoleSession[]> {
+    return this.transactions.transact(async (trx) => {
+      const rows = await trx.all<Tables['console_sessions']>(sql`
+        delete from console_sessions where actor = ${actor} and ${isOpen(now)} returning *`);
+      // Release 0.3.0, which may run beside this one, offers logins here.
+      await trx.run(sql`delete from console_logins where actor = ${actor}`);
+      for (const row of rows) await this.#recordEnd(trx, row, by);
+      // Logins in the memory of any instance that were offered before this entry open nothing.
+      const after = { sessions: rows.length };
+      await recordAudit(trx, { at: this.now, by, action: 'console.revoke', target: actor, after });
+      return rows.map(toSession);
+    });
+  }
+
+  #recordEnd(trx: Transaction, { id, actor, ends_at: endsAt }: Tables['console_sessions'], by: Operator) {
+    return recordAudit(trx, { at: this.now, by, action: 'console.revoke', target: id, before: { actor, endsAt } });
   }
 }
 
@@ -114,8 +110,8 @@ export class SqlTokens extends SqlNoun<Joined> implements TokenStorage {
 
   find(hash: string): Promise<OperatorToken | undefined> {
     return this.transactions.read(async (db) => {
-      const [row] = await db.all<Tables['operator_tokens']>(sql`
-        select * from operator_tokens where hash = ${hash}`);
+      const [row] = await db.all<TokenRow>(sql`
+        ${TOKENS} where hash = ${hash}`);
       // A role that there is not may be a damaged one.
       return row && ROLES.includes(row.role) ? toToken(row) : undefined;
     });
@@ -123,31 +119,47 @@ export class SqlTokens extends SqlNoun<Joined> implements TokenStorage {
 
   list(): Promise<OperatorToken[]> {
     return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['operator_tokens']>(sql`
-        select * from operator_tokens order by created_at desc, id desc`);
+      const rows = await db.all<TokenRow>(sql`${TOKENS} order by created_at desc, id desc`);
       return rows.map(toToken);
     });
   }
 
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {
     return this.transactions.together(async (trx) => {
-      const [row] = await trx.all<Tables['operator_tokens']>(sql`select * from operator_tokens where id = ${id}`);
-      if (!row || row.revoked_at !== null) return row && toToken(row);
-      await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);
-      const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await recordAudit(trx, { at: this.now, by, action: 'operator.revoke', target: id, before, after });
-      return toToken({ ...row, revoked_at: now });
+      const [row] = await trx.all<TokenRow>(sql`${TOKENS} where id = ${id}`);
+      return row && (row.revoked_at === null ? this.#revoke(trx, row, { now, by }) : toToken(row));
     });
   }
 
-  remove(id: string): Promise<void> {
+  revokeAll(name: string, now: number, by: Operator): Promise<OperatorToken[]> {
     return this.transactions.together(async (trx) => {
-      await trx.run(sql`delete from operator_tokens where id = ${id}`);
+      const rows = await trx.all<TokenRow>(sql`
+        select * from (${TOKENS} where revoked_at is null) as usable
+        where name = ${name} or issued_by = ${name} order by created_at desc, id desc`);
+      const revoked = [];
+      for (const row of rows) revoked.push(await this.#revoke(trx, row, { now, by }));
+      return revoked;
     });
+  }
+
+  async #revoke(trx: Transaction, row: TokenRow, { now, by }: { now: number; by: Operator }): Promise<OperatorToken> {
+    await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${row.id}`);
+    const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
+    await recordAudit(trx, { at: this.now, by, action: 'operator.revoke', target: row.id, before, after });
+    return toToken({ ...row, revoked_at: now });
   }
 }
 
-function toToken(row: Tables['operator_tokens']): OperatorToken {
-  const { id, name, prefix, role, created_at, expires_at, revoked_at } = row;
-  return { id, name, prefix, role, createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at };
+type TokenRow = Tables['operator_tokens'] & { issued_by: string | null };
+
+/** Tokens with the actor of their creation, which the audit has. */
+const TOKENS = sql`
+  select operator_tokens.*, (
+    select actor from audit_entries where target = operator_tokens.id and action = 'operator.create' order by id limit 1
+  ) as issued_by from operator_tokens`;
+
+function toToken(row: TokenRow): OperatorToken {
+  const { id, name, prefix, role, issued_by: issuedBy } = row;
+  const moments = { createdAt: row.created_at, expiresAt: row.expires_at, revokedAt: row.revoked_at };
+  return { id, name, prefix, role, issuedBy, ...moments };
 }

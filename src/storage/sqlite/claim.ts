@@ -1,11 +1,9 @@
-import { existsSync, readFileSync, truncateSync } from 'node:fs';
+import { existsSync, truncateSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { failureOf, findFileMount, findReadOnlyMount, isDamage } from './failure.ts';
 import { createPrivately, IN_MEMORY } from './files.ts';
 
-/** The bytes of a lock that are a database; what a service notes for commands stands behind them. */
-export const LOCK_BYTES = 512;
 const SQLITE_BUSY = 5;
 /** `isClaimed` in another process holds the lock briefly. */
 const CLAIM_WAIT_MS = 100;
@@ -23,8 +21,7 @@ export function claimFile(file: string): Disposable {
   try {
     createPrivately(lock);
     const claim = new DatabaseSync(lock, { timeout: CLAIM_WAIT_MS });
-    makeRoomForNote(claim, lock);
-    claim.exec('BEGIN EXCLUSIVE');
+    lockExclusively(claim, lock);
     return { [Symbol.dispose]: () => claim.close() };
   } catch (error) {
     throw new DatabaseNotOpened(
@@ -36,25 +33,17 @@ export function claimFile(file: string): Disposable {
   }
 }
 
-/** Makes the lock a database of one page: SQLite does not read what stands behind it. A full disk is no obstacle. */
-function makeRoomForNote(claim: DatabaseSync, lock: string): void {
+/** Takes the lock, an empty database, to which nothing is written: its journal is no file. */
+function lockExclusively(claim: DatabaseSync, lock: string): void {
+  const take = () => claim.exec('PRAGMA journal_mode = memory; BEGIN EXCLUSIVE');
   try {
-    if (claim.prepare('PRAGMA user_version').get()?.user_version === 1) return;
-    claim.exec(
-      `PRAGMA page_size = ${LOCK_BYTES}; PRAGMA journal_mode = memory; PRAGMA synchronous = off; PRAGMA user_version = 1`,
-    );
+    take();
   } catch (error) {
-    if (isBusy(error)) throw error;
-    if (!isDamage(error) || !isTorn(lock)) return;
+    if (!isDamage(error)) throw error;
+    // The lock of release 0.3.0 had a page, which a power cut may have left without its bytes.
     truncateSync(lock);
-    makeRoomForNote(claim, lock);
+    take();
   }
-}
-
-/** True if a power cut left the page of a lock without its bytes, which are not synced. */
-function isTorn(lock: string): boolean {
-  const page = readFileSync(lock).subarray(0, LOCK_BYTES);
-  return page.length > 0 && page.every((byte) => byte === 0);
 }
 
 /** True if a service holds the claim of a database file. Throws `DatabaseNotOpened`. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Role } from '../../../src/catalog/operator/access.ts';
-import { offerLogin } from '../../../src/operator/session/session.ts';
 import type { TestService } from '../service.ts';
 
 export const ACTOR = 'operator';
@@ -16,12 +15,7 @@ export interface SignedIn {
 
 /** A link that opens a session, and the token in it. */
 export async function loginLink(service: TestService, role: Role = 'admin'): Promise<{ link: string; token: string }> {
-  const link = await offerLogin(service.storage, {
-    actor: ACTOR,
-    role,
-    now: service.clock.now().unix,
-    url: service.operatorUrl,
-  });
+  const link = service.operatorUrl + (await service.logins.offer({ actor: ACTOR, role }));
   return { link, token: new URL(link).searchParams.get('token') ?? '' };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { untilTrue } from '../clock.ts';
-import { loginLink, signIn } from '../console/visitor.ts';
+import { signIn } from '../console/visitor.ts';
 import { type ApiClient, apiClient } from '../operator.ts';
 import type { RunHereOptions } from '../process.ts';
 import type { TestService } from '../service.ts';
@@ -43,7 +43,6 @@ export async function liveThrough(service: TestService, beside: RunHereOptions):
   const creates = await createTwice(service, secretOf('business'));
   const lastIds = await giveLastIds(service, secretOf('business'), beside);
   const cookies = await openSessions(service);
-  const { token: login } = await loginLink(service, 'keys');
   await untilBanned(service, secretOf('unbanned'));
   await operated(service, admin.secret, `/keys/${keys.unbanned?.id}/ban`, { method: 'DELETE', status: 204 });
   await untilBanned(service, secretOf('banned'));
@@ -59,7 +58,7 @@ export async function liveThrough(service: TestService, beside: RunHereOptions):
   await service.restart();
   const operatorAnswers: Record<string, unknown> = {};
   for (const path of OPERATOR_PATHS) operatorAnswers[path] = await operated(service, viewer.secret, path);
-  const held = { leftAt: clock.now().unix, keys, tokens, cookies, login, creates, forgotten, lastIds };
+  const held = { leftAt: clock.now().unix, keys, tokens, cookies, creates, forgotten, lastIds };
   return { ...held, answers, limits, operatorAnswers, routes: await routesOf(service) };
 }
 

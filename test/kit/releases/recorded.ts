@@ -29,8 +29,6 @@ export interface Recorded {
   readonly tokens: Readonly<Record<string, string>>;
   /** The cookies of the console's sessions. */
   readonly cookies: Readonly<Record<string, string>>;
-  /** The token of a link to the console that was not opened yet. */
-  readonly login: string;
   /** All within their 24 hours. */
   readonly creates: readonly RecordedCreate[];
   /** One whose 24 hours are over. */
