@@ -28,7 +28,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { API_SIDE } from './telemetry/request-metrics.ts';
 import { NO_TRACING, startTracing, type Tracing } from './telemetry/tracing.ts';
-import { routeUsageIn, UsageRecorder } from './telemetry/usage-recorder.ts';
+import { UsageRecorder } from './telemetry/usage-recorder.ts';
 import { TRACING_PACKAGES, VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
@@ -151,9 +151,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, time });
-  const usage = started.use(
-    new UsageRecorder({ storage, time, takeRoutes: routeUsageIn(metrics), onFailure: events.usageNotStored }),
-  );
+  const usage = started.use(new UsageRecorder({ storage, time, onFailure: events.usageNotStored }));
   const health = new Health(storage, config.redis && limiter, events.outages);
 
   const catchUp = await follow({ storage, authenticator, categories, events });

@@ -1,17 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  DURATION_BOUNDS,
-  durationWithin,
-  mostOf,
-  outcomeOf,
-  stepStart,
-  sumCounts,
-  sumDurations,
-  USAGE_SORTS,
-  usagePeriod,
-  weightOf,
-} from './usage.ts';
+import { mostOf, outcomeOf, stepStart, sumCounts, USAGE_SORTS, usagePeriod, weightOf } from './usage.ts';
 
 const [hour, day] = [3_600, 86_400];
 
@@ -60,22 +49,6 @@ test('usage is added up, weighed, and sorted by most first, then by id', () => {
     mostOf(all, 'refused').map(({ id }) => id),
     ['b', 'a', 'c'],
   );
-});
-
-test('durations are counted in classes, and a share of them is found within its class', () => {
-  assert.deepEqual(DURATION_BOUNDS, [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]);
-  const classes = (counts: Readonly<Record<number, number>>) =>
-    Array.from({ length: DURATION_BOUNDS.length + 1 }, (_, index) => counts[index] ?? 0);
-  for (const [durations, share, seconds] of [
-    [{}, 0.5, undefined],
-    [{ 0: 4 }, 0.5, 0.00025],
-    [{ 9: 1, 10: 3 }, 0.25, 0.5],
-    [{ 9: 1, 10: 3 }, 0.375, 0.5 + 0.5 / 6],
-    [{ 9: 1, 10: 3 }, 1, 1],
-    [{ 12: 1, 13: 3 }, 0.5, 10],
-  ] as const)
-    assert.equal(durationWithin(classes(durations), share), seconds, JSON.stringify(durations));
-  assert.deepEqual(sumDurations([classes({ 0: 1, 13: 2 }), [5, 6]]), classes({ 0: 6, 1: 6, 13: 2 }));
 });
 
 test('steps of seven days begin on Mondays', () => {

@@ -35,7 +35,7 @@ export interface UsageRecord extends UsageCounts {
 
 /** The usage of one key, or `ALL_KEYS`, on one route within an hour or part of one. */
 export interface KeyRouteUsage extends UsageRecord {
-  /** As in `RouteUsage`. */
+  /** Method and template, such as `GET /v1/categories`; the template is `unmatched` where nothing is. */
   readonly route: string;
 }
 
@@ -97,55 +97,6 @@ export function usagePeriod(seconds: number): UsagePeriod {
   return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
 }
 
-/**
- * Upper bounds of the classes in which durations of requests are counted, in seconds: from a response out of memory to
- * one that waited for a slow disk. A further class holds what took longer. A change needs new columns in storage.
- */
-export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
-
-/** The requests of one route, with or without a key. */
-export interface RouteUsage extends UsageCounts {
-  /** Method and template, such as `GET /v1/categories`; the template is `unmatched` where nothing is. */
-  readonly route: string;
-  /** The number of requests that took each time, by class of `DURATION_BOUNDS`. */
-  readonly durations: readonly number[];
-}
-
-/**
- * The duration within which a share of the requests was answered, in seconds, from the requests in each class of
- * `DURATION_BOUNDS`. Interpolates linearly within the class; for the last, which is open, returns its lower bound.
- * Undefined without requests.
- */
-export function durationWithin(durations: readonly number[], share: number): number | undefined {
-  const total = durations.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return undefined;
-  const rank = share * total;
-  let below = 0;
-  for (const [index, bound] of DURATION_BOUNDS.entries()) {
-    const count = durations[index] ?? 0;
-    const low = DURATION_BOUNDS[index - 1] ?? 0;
-    if (count > 0 && below + count >= rank) return low + ((bound - low) * (rank - below)) / count;
-    below += count;
-  }
-  return DURATION_BOUNDS.at(-1);
-}
-
-/** Seconds in milliseconds, to two digits: more would be made up, since durations are counted by class. */
-export function inMilliseconds(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : Number((seconds * 1_000).toPrecision(2));
-}
-
-/** Adds up the classes of several sets of requests. */
-export function sumDurations(all: readonly (readonly number[])[]): number[] {
-  return [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index) =>
-    all.reduce((sum, durations) => sum + (durations[index] ?? 0), 0),
-  );
-}
-
-export interface RoutePoint extends RouteUsage {
-  readonly at: number;
-}
-
 /** Steps begin at multiples of their length after this moment, a Monday, so that those of seven days are weeks. */
 export const STEPS_FROM = 4 * DAY_SECONDS;
 
@@ -161,7 +112,7 @@ export interface UsageQuery {
   readonly until?: number | undefined;
   readonly keyId?: string | undefined;
   readonly owner?: string | undefined;
-  /** As in `RouteUsage`; minutes know none. */
+  /** As in `KeyRouteUsage`; minutes know none. */
   readonly route?: string | undefined;
 }
 
@@ -176,33 +127,18 @@ interface SumsQuery extends UsageQuery {
   readonly limit?: number;
 }
 
-interface MostQuery extends Pick<UsageQuery, 'period' | 'since' | 'until'> {
-  readonly group: 'key' | 'owner';
-  readonly sort: UsageSort;
-  readonly limit: number;
-}
-
-interface RoutesQuery extends Pick<UsageQuery, 'period' | 'since' | 'until'> {
-  /** A multiple of the period, which is the default; `stepStart` says where one begins. */
-  readonly step?: number;
-}
-
 export interface UsageStorage {
   /** Adds the counts of the minute that starts at `minute` to those of other instances. */
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
   /** Adds the counts of the hour that starts at `hour` to those of other instances. */
   addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void>;
-  /** The usage added up by key, owner or route, or of all selected keys together, by id. Minutes know no routes. */
-  sums(query: SumsQuery): Promise<UsageSum[]>;
+  /** Makes what was added durable: until then a power cut may undo it. */
+  sync(): Promise<void>;
   /**
-   * The keys or owners with the most of something in a range. Reads some thousand rows at a time and lets requests be
-   * served in between.
+   * The usage added up by key, owner or route, or of all selected keys together, by id. Minutes know no routes. Reads
+   * some thousand rows at a time, and lets requests be served in between.
    */
-  most(query: MostQuery): Promise<UsageSum[]>;
-  /** Adds the usage of routes within a minute, as `add` does that of keys. */
-  addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;
-  /** The usage of each route in each step that has any, by time. */
-  routes(query: RoutesQuery): Promise<RoutePoint[]>;
+  sums(query: SumsQuery): Promise<UsageSum[]>;
   /** When each of these keys was last used; keys with no recorded use are omitted. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
   /** Deletes expired usage, and adds expired hours to their days. */

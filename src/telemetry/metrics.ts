@@ -2,9 +2,8 @@ import { createRequire } from 'node:module';
 import type * as PromClient from 'prom-client';
 import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
-import { DURATION_BOUNDS } from '../catalog/usage.ts';
 import { NEAR_LIMIT_PERCENT } from '../catalog/window-counts.ts';
-import { API_SIDE, Refusals, RequestDurations, type Side } from './request-metrics.ts';
+import { API_SIDE, DURATION_BOUNDS, Refusals, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const PREFIX = 'pet_catalog_';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from './metrics.ts';
-import { API_SIDE, methodLabel, RequestDurations } from './request-metrics.ts';
+import { API_SIDE, DURATION_BOUNDS, durationWithin, methodLabel, RequestDurations } from './request-metrics.ts';
 
 test('methods that no operation has share one series, however many callers invent', () => {
   const durations = new RequestDurations();
@@ -81,4 +81,19 @@ test('every series of a closed set is told from the start, at 0', async () => {
     'operator false invalid_token',
   ]);
   assert.deepEqual(series('storage_failing'), ['read', 'write']);
+});
+
+test('durations are counted in classes, and a share of them is found within its class', () => {
+  assert.deepEqual(DURATION_BOUNDS, [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]);
+  const classes = (counts: Readonly<Record<number, number>>) =>
+    Array.from({ length: DURATION_BOUNDS.length + 1 }, (_, index) => counts[index] ?? 0);
+  for (const [durations, share, seconds] of [
+    [{}, 0.5, undefined],
+    [{ 0: 4 }, 0.5, 0.00025],
+    [{ 9: 1, 10: 3 }, 0.25, 0.5],
+    [{ 9: 1, 10: 3 }, 0.375, 0.5 + 0.5 / 6],
+    [{ 9: 1, 10: 3 }, 1, 1],
+    [{ 12: 1, 13: 3 }, 0.5, 10],
+  ] as const)
+    assert.equal(durationWithin(classes(durations), share), seconds, JSON.stringify(durations));
 });

@@ -1,11 +1,32 @@
 import type { MetricValueWithName } from 'prom-client';
 import type { ErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
-import { DURATION_BOUNDS } from '../catalog/usage.ts';
 
 /** Methods with a label of their own. Callers may send many others, and each would stay for ever. */
 const METHODS: ReadonlySet<string> = new Set(['', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const REFUSAL_REASONS: readonly ErrorCode[] = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
+
+/** Upper bounds of the buckets of the histogram, in seconds; a further one holds what took longer. */
+export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
+
+/**
+ * The duration within which a share of the requests was answered, in seconds, from the requests in each bucket.
+ * Interpolates linearly within the bucket; for the last, which is open, returns its lower bound. Undefined without
+ * requests.
+ */
+export function durationWithin(buckets: readonly number[], share: number): number | undefined {
+  const total = buckets.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const rank = share * total;
+  let below = 0;
+  for (const [index, bound] of DURATION_BOUNDS.entries()) {
+    const count = buckets[index] ?? 0;
+    const low = DURATION_BOUNDS[index - 1] ?? 0;
+    if (count > 0 && below + count >= rank) return low + ((bound - low) * (rank - below)) / count;
+    below += count;
+  }
+  return DURATION_BOUNDS.at(-1);
+}
 
 /** The listener that answered a request, and whether its path was under `/v1` there. */
 export interface Side {

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
-import type { KeyRouteUsage, RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
-import { createMetrics } from './metrics.ts';
-import { API_SIDE, type Side } from './request-metrics.ts';
-import { routeUsageIn, UsageRecorder } from './usage-recorder.ts';
+import type { KeyRouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
+import { UsageRecorder } from './usage-recorder.ts';
 
 /** A recorder on a storage that notes what it is given. */
-function bench({ takeRoutes = (): RouteUsage[] => [] } = {}) {
+function bench() {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
   const hours: { hour: number; records: readonly KeyRouteUsage[] }[] = [];
-  const triedRoutes: { minute: number; attempt: string | undefined; routes: readonly RouteUsage[] }[] = [];
+  /** How much was added before each. */
+  const synced: number[] = [];
   const purged: number[] = [];
   const failures: unknown[] = [];
   let isDown = false;
@@ -23,16 +22,13 @@ function bench({ takeRoutes = (): RouteUsage[] => [] } = {}) {
     },
     lastUses: () => assert.fail(),
     sums: () => assert.fail(),
-    most: () => assert.fail(),
     async addHours(hour, records) {
       if (isDown) throw new Error('down');
       hours.push({ hour, records });
     },
-    async addRoutes(minute, routes, attempt) {
-      triedRoutes.push({ minute, attempt, routes });
-      if (isDown) throw new Error('down');
+    async sync() {
+      synced.push(added.length + hours.length);
     },
-    routes: () => assert.fail(),
     purge: async (now) => {
       purged.push(now);
       if (isDown) throw new Error('down');
@@ -41,13 +37,12 @@ function bench({ takeRoutes = (): RouteUsage[] => [] } = {}) {
   const recorder = new UsageRecorder({
     storage: { usage },
     time: clock,
-    takeRoutes,
     onFailure: (error) => failures.push(error),
   });
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, hours, triedRoutes, purged, failures, recorder, goDown };
+  return { clock, added, hours, synced, purged, failures, recorder, goDown };
 }
 
 const KEYS_MAX = 200_000;
@@ -186,55 +181,4 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   t.mock.timers.tick(3_600_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.deepEqual([added.length, purged.length], [1, 1]);
-});
-
-test('the usage of routes since the last flush goes to its minute, and a failed attempt is repeated as it was', async () => {
-  const metrics = createMetrics();
-  const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: routeUsageIn(metrics) });
-  const operator = { listener: 'operator', api: 'false' } as const;
-  const answer = (
-    route: string,
-    status: number,
-    seconds: number,
-    { side = API_SIDE, method = 'GET' }: { side?: Side; method?: string } = {},
-  ) => metrics.requests.observe({ ...side, method, route, status }, seconds);
-  answer('/v1/pets', 200, 0.0004);
-  answer('/v1/pets', 304, 0.02);
-  answer('/v1/pets', 429, 99);
-  answer('/v1/pets', 201, 0.0004, { method: 'POST' });
-  answer('unmatched', 404, 0.0004, { method: 'BREW' });
-  for (const route of ['/console', '/api/v1/keys', '/metrics', '/docs', '/healthz'])
-    answer(route, 200, 1, { side: operator });
-  answer('/docs', 200, 1, { side: { listener: 'public', api: 'false' } });
-  const noon = clock.now().unix;
-  goDown(true);
-  await recorder.flush();
-  answer('/v1/pets', 503, 0.0004);
-  answer('/v1/pets', 200, 0.0004);
-  answer('/v1/pets', 200, 0.002);
-  clock.advance(60);
-  goDown(false);
-  await recorder[Symbol.asyncDispose]();
-  const [failed, again, later] = triedRoutes;
-  assert.deepEqual(again, failed);
-  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
-  const durations = (...taken: number[]) =>
-    Array.from({ length: 14 }, (_, index) => taken.filter((each) => each === index).length);
-  assert.deepEqual(
-    [failed?.minute, failed?.routes],
-    [
-      noon,
-      [
-        { ...none, route: 'GET /v1/pets', served: 2, refused: 1, durations: durations(0, 5, 13) },
-        { ...none, route: 'POST /v1/pets', served: 1, durations: durations(0) },
-        { ...none, route: 'unmatched', clientErrors: 1, durations: durations(0) },
-      ],
-    ],
-  );
-  assert.deepEqual(
-    [later?.minute, later?.routes],
-    [noon + 60, [{ ...none, route: 'GET /v1/pets', served: 2, serverErrors: 1, durations: durations(0, 0, 2) }]],
-    'also of a series that was there before',
-  );
-  assert.equal(triedRoutes.length, 3);
 });

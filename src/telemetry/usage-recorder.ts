@@ -5,7 +5,6 @@ import {
   type KeyRouteUsage,
   NO_USAGE,
   outcomeOf,
-  type RouteUsage,
   UNMATCHED,
   type UsageRecord,
   type UsageStorage,
@@ -15,8 +14,7 @@ import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time, Timer } from '../stdx/time.ts';
 import type { AnsweredRequest } from './events.ts';
-import type { Metrics } from './metrics.ts';
-import { methodLabel, type RequestSeries } from './request-metrics.ts';
+import { methodLabel } from './request-metrics.ts';
 
 /** The most usage of a key that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
@@ -39,15 +37,13 @@ type Part = (usage: UsageStorage) => Promise<void>;
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
   readonly time: Time;
-  /** Tells the usage of routes since its last call, which is added to the minute of the flush. */
-  readonly takeRoutes?: () => readonly RouteUsage[];
   /** Called when usage could not be stored; it is kept for the next flush. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Counts the usage of each key by route in memory. Adds the minutes of keys, and the usage of routes, to storage every
- * few seconds, the hours of keys by route every minute, and all of it on disposal.
+ * Counts the usage of each key by route in memory. Adds the minutes of keys to storage every few seconds, their hours
+ * by route every minute, and all of it on disposal.
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
@@ -113,10 +109,8 @@ export class UsageRecorder implements AsyncDisposable {
     this.#keys = 0;
     for (const [minute, keys] of minutes) await this.#takeMinute(minute, keys);
     if (this.#hoursDue || [...this.#hours.values()].some(({ size }) => size > KEYS_MAX)) this.#takeHours();
-    const { time, takeRoutes } = this.#options;
-    const routes = takeRoutes?.() ?? [];
-    const minute = minuteOf(time.now().unix);
-    if (routes.length > 0) this.#addPart((usage, attempt) => usage.addRoutes(minute, routes, attempt));
+    // The parts wait for no disk.
+    if (this.#parts.length > 0) this.#parts.push((usage) => usage.sync());
     await this.#storeParts();
   }
 
@@ -225,33 +219,4 @@ function routeName(method: string, route: string): string {
 
 function minuteOf(moment: number): number {
   return moment - (moment % MINUTE_SECONDS);
-}
-
-/**
- * Makes a function that gives the usage of each route since its last call, from the metrics: requests pay for one
- * count, not for two.
- */
-export function routeUsageIn({ requests }: Metrics): () => RouteUsage[] {
-  const taken = new Map<Readonly<RequestSeries>, readonly number[]>();
-  return () => {
-    const routes = new Map<string, RouteUsage>();
-    for (const series of requests.series()) {
-      if (series.labels.api === 'false') continue;
-      const { method, route, status } = series.labels;
-      const before = taken.get(series);
-      const added = series.counts.map((count, index) => count - (before?.[index] ?? 0));
-      const sum = added.reduce((total, count) => total + count, 0);
-      if (sum === 0) continue;
-      taken.set(series, [...series.counts]);
-      const name = routeName(method, route);
-      const { durations, ...counts } = routes.get(name) ?? { ...NO_USAGE, route: name, durations: added.map(() => 0) };
-      const outcome = outcomeOf(status);
-      routes.set(name, {
-        ...counts,
-        [outcome]: counts[outcome] + sum,
-        durations: durations.map((count, index) => count + (added[index] ?? 0)),
-      });
-    }
-    return [...routes.values()];
-  };
 }

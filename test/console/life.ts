@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import { ALL_KEYS, NO_USAGE, type RouteUsage, sumCounts, type UsageCounts } from '../../src/catalog/usage.ts';
+import { ALL_KEYS, sumCounts, type UsageCounts } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { ACTOR } from '../kit/console/visitor.ts';
 import type { TestService } from '../kit/service.ts';
@@ -166,18 +166,4 @@ async function addUsage(
   });
   const all = { ...usageAt(ALL_KEYS, at), ...sumCounts(records) };
   await addRecords(storage, at, [all, ...records]);
-  await storage.usage.addRoutes(at - (at % 60), routesOf(all));
-}
-
-/** The same requests by route: most are lists, which are fast, and some are creates. */
-function routesOf({ served, clientErrors, refused, serverErrors }: UsageCounts): RouteUsage[] {
-  const [creates, lists] = [Math.floor(served / 5), served - Math.floor(served / 5)];
-  const [fast, slow] = [Math.ceil(creates / 2), Math.floor(creates / 50)];
-  const durations = [lists + refused, Math.floor(lists / 30)];
-  const ofCreates = [0, 0, fast, creates - fast - slow, 0, slow];
-  return [
-    { ...NO_USAGE, route: 'GET /v1/categories', served: lists, refused, durations },
-    { ...NO_USAGE, route: 'POST /v1/orders', served: creates, serverErrors, durations: ofCreates },
-    { ...NO_USAGE, route: 'unmatched', clientErrors, durations: [clientErrors] },
-  ];
 }

@@ -2,18 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { utc } from '../../stdx/time.ts';
 import type { Place } from '../resource.ts';
 import type { Storage } from '../storage.ts';
-import {
-  durationWithin,
-  inMilliseconds,
-  sumDurations,
-  USAGE_PERIODS,
-  type UsageGroup,
-  type UsagePeriod,
-  type UsageSum,
-} from '../usage.ts';
+import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
 import { usageJson } from './json.ts';
 
-const ROWS_AT_ONCE = 1_000;
 /** A query that takes less is followed by one for twice as many steps, any other by one for half as many. */
 const QUICK_MS = 20;
 
@@ -73,9 +64,8 @@ export async function usageRows(
     const series = some.length > 1 ? { step: USAGE_PERIODS[period].seconds } : {};
     const range = { period, since, until, ...series, ...ofFirst };
     const sums = await storage.usage.sums({ ...range, ...selection, limit: wanted + 1 });
-    const durationsOf = await routeDurations(storage, selection, range);
     for (const sum of sums.slice(0, wanted)) {
-      rows.push(usageRow(sum, selection.group, sum.at || at, durationsOf(sum)));
+      rows.push(usageRow(sum, selection.group, sum.at || at));
       last = { number: sum.at || (at ?? 0), id: sum.id };
     }
     if (sums.length > wanted) return { rows, last };
@@ -88,43 +78,19 @@ export async function usageRows(
   return { rows, last: undefined };
 }
 
-/** The durations of the requests to each route in each step: of all keys, since those of one are not counted. */
-async function routeDurations(
-  { usage }: Pick<Storage, 'usage'>,
-  { group, keyId, owner }: Omit<Selection, 'steps'>,
-  range: Parameters<Storage['usage']['routes']>[0],
-): Promise<(sum: UsageSum) => number[]> {
-  if (group !== 'route' || keyId !== undefined || owner !== undefined) return () => [];
-  const points = await usage.routes(range);
-  const byRoute = Map.groupBy(points, ({ at, route }) => `${range.step ? at : 0} ${route}`);
-  return ({ at, id }) => sumDurations((byRoute.get(`${at} ${id}`) ?? []).map(({ durations }) => durations));
-}
-
 /** Every row. Reads some at a time, so that requests are served in between. */
 export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> }, selection: Selection) {
-  const all: ReturnType<typeof usageRow>[] = [];
-  for (let behind: Place | undefined; ; ) {
-    const { rows, last } = await usageRows(context, selection, { behind, limit: ROWS_AT_ONCE });
-    all.push(...rows);
-    if (!last) return all;
-    behind = last;
-  }
+  const { rows } = await usageRows(context, selection, { behind: undefined, limit: Number.POSITIVE_INFINITY });
+  return rows;
 }
 
 /** A row of a report; `at` is the Unix second at which it begins in a series. */
-export function usageRow(
-  sum: UsageSum,
-  group: Selection['group'],
-  at: number | undefined,
-  durations: readonly number[] = [],
-) {
+export function usageRow(sum: UsageSum, group: Selection['group'], at: number | undefined) {
   const { id, name, owner, first, last, ...counts } = usageJson(sum);
   const step = at !== undefined && { at: utc(at) };
   if (group === 'all') return { ...step, ...counts };
   const named = { key: { id, name, owner }, owner: { owner: id || null }, route: { route: id } }[group];
-  if (group !== 'route') return { ...step, ...named, ...counts, first, last };
-  const within = (share: number) => inMilliseconds(durationWithin(durations, share)) ?? null;
-  return { ...step, ...named, ...counts, p50Ms: within(0.5), p99Ms: within(0.99), first, last };
+  return { ...step, ...named, ...counts, first, last };
 }
 
 function stepOf(moment: number, name: UsageStepName): { since: number; until: number } {

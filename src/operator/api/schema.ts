@@ -199,21 +199,12 @@ export const OwnerUsage = responseOf('OwnerUsage', 'The requests of all keys of 
   properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
 });
 
-const within = (share: string) =>
-  orNull({
-    type: 'number',
-    minimum: 0,
-    description: `${share} of all requests to the route, with and without a key, were answered within this time; null of one key or owner, or without requests`,
-  });
-
 export const RouteUsage = responseOf('RouteUsage', 'The requests with a key to one route; `at` is in a series', {
   optional: ['at'],
   properties: {
     at,
     route: text('Method and template, `unmatched` where nothing is, or `unknown` before releases counted by route'),
     ...used,
-    p50Ms: within('Half'),
-    p99Ms: within('99 of 100'),
   },
 });
 

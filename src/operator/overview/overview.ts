@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { type AuditEntry, SERVICE_TARGET, type ServiceEvent } from '../../catalog/audit.ts';
 import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
+import { mostOf, type UsageSort, type UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { actionButton } from '../doors/console-actions.ts';
@@ -12,18 +12,8 @@ import { keptResult } from '../frame/kept.ts';
 import { addressOf, choiceLinks } from '../frame/list.ts';
 import { liftBan } from '../keys/actions.ts';
 import { noKeyYet } from '../keys/keys.ts';
-import { endOf, firstStep, type Range, rangeIn, rangeLinks } from '../usage/range.ts';
-import {
-  apiCharts,
-  heading,
-  keyLink,
-  keyNames,
-  milliseconds,
-  routesSection,
-  sortIn,
-  sortLinks,
-  sumsTable,
-} from '../usage/usage.ts';
+import { endOf, firstStep, type Range, rangeIn } from '../usage/range.ts';
+import { heading, keyLink, keyNames, sortIn, sumsTable, usageOf } from '../usage/usage.ts';
 import { healthSection } from './health.ts';
 import type { Rates } from './rates.ts';
 
@@ -64,17 +54,10 @@ ${tiles(rates)}`;
 
 /** The part that the database tells, or that it cannot be read. */
 async function stored(context: ConsoleContext, range: Range): Promise<Html> {
-  const { storage, now } = context;
-  const { query } = context.exchange;
-  const { period, stepSeconds: step } = range;
   try {
-    const points = await storage.usage.routes({ period, step, since: firstStep(range, now), until: endOf(range) });
     return html`${await bans(context)}
-${rangeLinks(context.exchange, now)}
-${apiCharts(points, range, context)}
-${sortLinks(context.exchange)}
-${await mostSection(context, range)}
-${routesSection(points, range, sortIn(query))}`;
+${await usageOf(context, ['route'], {})}
+${await mostSection(context, range)}`;
   } catch (error) {
     if (error instanceof CatalogError && error.code === 'unavailable') return unreadable(error);
     throw error;
@@ -121,9 +104,10 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
   const kept = new BoundedMap<ReturnType<typeof keptResult<readonly UsageSum[]>>>(MOST_KEPT_MAX);
   return ({ range, group, sort }) => {
-    const work = () => {
+    const work = async () => {
       const since = firstStep(range, time.now().unix);
-      return storage.usage.most({ period: range.period, since, until: endOf(range), group, sort, limit: MOST_MAX });
+      const sums = await storage.usage.sums({ period: range.period, since, until: endOf(range), group });
+      return mostOf(sums, sort).slice(0, MOST_MAX);
     };
     const name = `${range.name} ${group} ${sort}`;
     const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time });
@@ -171,6 +155,12 @@ ${may(context, 'keys') ? actionButton(context, liftBan, { id: ban.keyId, about: 
 ${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${shown.map(panel)}</ul>`}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more, marked in the list of keys.</p>` : ''}
 </section>`;
+}
+
+/** To two digits: more would be made up, since durations are counted in buckets. */
+function milliseconds(seconds: number | undefined): string {
+  if (seconds === undefined) return '–';
+  return `${Number((seconds * 1_000).toPrecision(2)).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
 }
 
 function rate(perSecond: number): string {

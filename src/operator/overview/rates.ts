@@ -1,6 +1,7 @@
-import { durationWithin, NO_USAGE, type Outcome, outcomeOf, type UsageCounts } from '../../catalog/usage.ts';
+import { NO_USAGE, type Outcome, outcomeOf, type UsageCounts } from '../../catalog/usage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { durationWithin } from '../../telemetry/request-metrics.ts';
 
 const SAMPLE_INTERVAL_MS = 5_000;
 /** Rates cover the last 10 s, durations the last minute. */

@@ -2,13 +2,9 @@ import { usageCsv } from '../../catalog/operator/csv.ts';
 import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import {
-  durationWithin,
-  inMilliseconds,
   mostOf,
   type Outcome,
-  type RoutePoint,
   sumCounts,
-  sumDurations,
   UNKNOWN_ROUTE,
   UNMATCHED,
   USAGE_SORTS,
@@ -53,7 +49,7 @@ const HEADINGS: Readonly<Record<UsageSort, string>> = {
 };
 const KEPT = 'Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.';
 
-/** The requests with a key, or with those of an owner: a chart by outcome, and tables by group. */
+/** The requests with a key, with those of an owner, or with any: a chart by outcome, and tables by group. */
 export async function usageOf(
   context: ConsoleContext,
   groups: readonly ('key' | 'route')[],
@@ -78,14 +74,6 @@ ${outcomeChart({ range, now, points, limit, scope: KEPT, link: stepLink(exchange
 ${sortLinks(exchange)}${tables}`;
 }
 
-/** The answers of the API: requests by outcome, and how long they took. */
-export function apiCharts(points: readonly RoutePoint[], range: Range, { exchange, now }: ConsoleContext): Html {
-  const scope = `All requests to the API, with and without a key. ${KEPT}`;
-  const link = stepLink(exchange, range);
-  return html`${outcomeChart({ range, now, points, scope, link })}
-${durationChart({ range, now, points, link })}`;
-}
-
 interface OutcomeChart extends Pick<ChartOptions, 'range' | 'now' | 'scope' | 'limit' | 'link'> {
   readonly points: readonly UsagePoint[];
 }
@@ -103,57 +91,13 @@ function outcomeChart({ points, ...options }: OutcomeChart): Html {
   return chart({ ...options, id: 'requests', title: 'Requests', kind: 'bars', unit, series });
 }
 
-function durationChart({
-  range,
-  now,
-  points,
-  link,
-}: Pick<ChartOptions, 'range' | 'now' | 'link'> & { points: readonly RoutePoint[] }): Html {
-  const byStep = Map.groupBy(points, ({ at }) => at);
-  const inAll = sumDurations(points.map(({ durations }) => durations));
-  const series = [
-    { name: 'p50', label: 'p50', share: 0.5, meaning: 'half of all within' },
-    { name: 'p99', label: 'p99', share: 0.99, meaning: '99 of 100 within' },
-  ].map(({ name, label, share, meaning }) => {
-    const values = stepsOf(range, now).map((at) => {
-      const durations = sumDurations((byStep.get(at) ?? []).map((point) => point.durations));
-      return inMilliseconds(durationWithin(durations, share));
-    });
-    const inRange = durationWithin(inAll, share);
-    const total = inRange === undefined ? `${label}: –` : `${label}: ${meaning} ${milliseconds(inRange)}`;
-    return { name, label, total, values };
-  });
-  return chart({
-    id: 'durations',
-    title: 'Duration',
-    kind: 'lines',
-    unit: 'ms',
-    range,
-    now,
-    series,
-    link,
-    write: writeMilliseconds,
-    scope: 'From the head of a request to its response, estimated from 14 classes. Of all instances and all outcomes.',
-  });
-}
-
-/** A duration of some seconds or fractions of one, in milliseconds; a dash without one. */
-export function milliseconds(seconds: number | undefined): string {
-  const ms = inMilliseconds(seconds);
-  return ms === undefined ? '–' : `${writeMilliseconds(ms)} ms`;
-}
-
-function writeMilliseconds(ms: number): string {
-  return ms.toLocaleString('en-US', { maximumSignificantDigits: 3 });
-}
-
 /** The order that an address asks for. */
 export function sortIn(query: URLSearchParams): UsageSort {
   return USAGE_SORTS.find((sort) => sort === query.get('sort')) ?? 'requests';
 }
 
 /** Links that order every table of usage on a page. */
-export function sortLinks(exchange: Exchange): Html {
+function sortLinks(exchange: Exchange): Html {
   const options = USAGE_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
   return choiceLinks(exchange, { name: 'sort', label: 'Order of the tables', options });
 }
@@ -205,25 +149,6 @@ export function sumsTable(group: UsageGroup, sums: readonly UsageSum[], { withOw
     moment(sum.last),
   ]);
   return cardTable(`Usage by ${group}`, columns, rows);
-}
-
-/** The usage of each route in a range, with and without a key, and how long it took. */
-export function routesSection(points: readonly RoutePoint[], range: Range, sort: UsageSort): Html {
-  const routes = [...Map.groupBy(points, ({ route }) => route)].map(([id, all]) => {
-    const durations = sumDurations(all.map((point) => point.durations));
-    return { id, durations, ...sumCounts(all) };
-  });
-  const columns = ['Route', ...COUNTED, numeric('p50'), numeric('p99')];
-  const rows = mostOf(routes, sort).map((sum) => [
-    routeName(sum.id),
-    ...countsOf(sum),
-    ...[0.5, 0.99].map((share) => html`${milliseconds(durationWithin(sum.durations, share))}`),
-  ]);
-  return html`<section id="routes" data-live aria-labelledby="routes-heading">
-<h2 id="routes-heading">${heading('route', sort)} <small>in ${range.words}</small></h2>
-${rows.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : cardTable('Usage by route', columns, rows)}
-<p class="scope">Of all instances, with and without a key.</p>
-</section>`;
 }
 
 /** All requests and those of each bad outcome; quiet where there are none. */

@@ -11,9 +11,6 @@ export const ROWS_PER_STATEMENT = 100;
 
 export type OutcomeCounts = Record<'served' | 'client_errors' | 'refused' | 'server_errors', number>;
 
-/** Requests that took up to the bound of this index in `DURATION_BOUNDS`; the last, those above all bounds. */
-export type DurationColumn = `took_${number}`;
-
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
@@ -120,13 +117,8 @@ export interface Tables {
   } & OutcomeCounts;
   /** Hours by key and route, which become days. */
   key_route_usage: Tables['usage'] & { route: string };
-  /** Requests by route: of each outcome, and of each duration. */
-  route_usage: {
-    period: UsagePeriod;
-    starts_at: number;
-    route: string;
-  } & OutcomeCounts &
-    Record<DurationColumn, number>;
+  /** Requests by route and duration, which releases up to 0.3.0 write and read; purged here. */
+  route_usage: { period: UsagePeriod; starts_at: number; route: string } & OutcomeCounts;
   /** `before` and `after` are JSON. */
   audit_entries: {
     id: number;

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import {
   ALL_KEYS,
-  DURATION_BOUNDS,
   type KeyRouteUsage,
-  mostOf,
-  type RoutePoint,
-  type RouteUsage,
   STEPS_FROM,
   sumCounts,
   UNKNOWN_ROUTE,
@@ -15,7 +11,6 @@ import {
   type UsageCounts,
   type UsageGroup,
   type UsagePeriod,
-  type UsageQuery,
   type UsageRecord,
   type UsageStorage,
   type UsageSum,
@@ -23,16 +18,17 @@ import {
 import type { Transaction } from '../engine.ts';
 import { attemptOf, once } from './once.ts';
 import { rowsInsert, where } from './statement.ts';
-import { type DurationColumn, type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
-/** So few that reading them takes some milliseconds. */
-const ROWS_AT_ONCE = 2_000;
+/** So few that adding them up takes some milliseconds. */
+const ROWS_AT_ONCE = 5_000;
+/** The same of rows that are found by their keys, of which each has a handful of routes. */
+const ROWS_OF_KEYS_AT_ONCE = 1_000;
 /** So few that their transaction takes some milliseconds. */
 const ROWS_FOLDED_AT_ONCE = 500;
 const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
-const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index): DurationColumn => `took_${index}`);
 const SUMS = sumsOf(OUTCOMES);
 
 /** The kept hours and days of keys are in two tables: earlier releases counted them without routes. */
@@ -57,20 +53,20 @@ export const LAST_USED = sql`coalesce(${join(
       order by starts_at desc, last_at desc limit 1)`,
   ),
 )})`;
+const PRIMARY_KEYS = {
+  usage: ['starts_at', 'key_id'],
+  key_route_usage: ['starts_at', 'key_id', 'route'],
+} as const;
 const GROUP_IDS: Readonly<Record<UsageGroup | 'all', Sql>> = {
   all: raw("cast('' as text)"),
   key: raw('key_id'),
   owner: raw("coalesce(owner, '')"),
   route: raw('route'),
 };
-const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
-  ${join([...OUTCOMES, ...DURATIONS].map((name) => raw(`${name} = route_usage.${name} + excluded.${name}`)))}`;
-
 /** Usage in SQL. Keys are counted by minute, and by route and hour; days are sums of hours. */
 export class SqlUsage extends SqlNoun implements UsageStorage {
   readonly #addRows = rowsInsert('usage', addTo('usage', 'period, starts_at, key_id'));
   readonly #addHourRows = rowsInsert('key_route_usage', addTo('key_route_usage', 'period, starts_at, key_id, route'));
-  readonly #addRoutes = rowsInsert('route_usage', ADD_ROUTE_USAGE);
 
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void> {
     const rows = records.map((each) => fromRecord('minute', minute, each));
@@ -82,15 +78,8 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     return this.transactions.transactUnsynced(this.#once(attempt, (trx) => this.#addHourRows(trx, sorted(rows))));
   }
 
-  addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void> {
-    // A flush ends with it: its commit syncs what the flush added of keys.
-    return this.transactions.transactUnlocked(
-      this.#once(attempt, async (trx) => {
-        for (const period of PERIODS) {
-          await this.#addRoutes(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
-        }
-      }),
-    );
+  sync(): Promise<void> {
+    return this.transactions.sync();
   }
 
   #once(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): (trx: Transaction) => Promise<void> {
@@ -99,89 +88,72 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     };
   }
 
-  async sums(wanted: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
-    const { group, step, behind, limit, keyIds, ...range } = wanted;
-    if (keyIds?.length === 0) return [];
-    const { keyId = group === 'all' && range.owner === undefined ? ALL_KEYS : undefined } = range;
-    const query = { ...range, keyId };
-    const id = GROUP_IDS[group];
-    const selected = conditionsOf(query);
-    if (keyIds) selected.push(sql`key_id in (${join(keyIds)})`);
-    if (keyId === undefined) selected.push(sql`key_id != ${ALL_KEYS}`);
-    if (group === 'key' && behind !== undefined && step === undefined) selected.push(sql`key_id > ${behind}`);
-    const period = group === 'route' ? query.period : this.#finest(query);
-    const at = step === undefined ? raw('0') : stepOf(step);
-    const first = step === undefined ? 0 : startOf(query.period, query.since);
-    const names = group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner');
-    const rows = await this.transactions.read((db) =>
-      db.all<SumRow>(sql`
-        select ${at} as at, ${id} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
-        from (${used(period, selected, range.route)}) as used left join api_keys on api_keys.id = used.key_id
-        ${behind === undefined ? empty : sql`where ${at} > ${first} or ${id} > ${behind}`}
-        group by 1, 2
-        order by 1, 2
-        ${limit === undefined ? empty : sql`limit ${limit}`}`),
-    );
-    return rows.map(toSum);
+  async sums(wanted: SumsQuery): Promise<UsageSum[]> {
+    const { step, behind, limit, since, period } = wanted;
+    const found = new Map<string, UsageSum>();
+    const keyIds = await this.#keyIdsOf(wanted);
+    const parts = keyIds ? this.#partsOfKeys(wanted, keyIds) : this.#partsOfAll(wanted);
+    for await (const part of parts) {
+      for (const row of await this.transactions.read((db) => db.all<SumRow>(sumsIn(part, wanted)))) {
+        const name = `${row.at} ${row.id}`;
+        found.set(name, added(found.get(name), toSum(row)));
+      }
+      await nextTurn();
+    }
+    const first = step === undefined ? 0 : startOf(period, since);
+    return [...found.values()]
+      .filter(({ at, id }) => behind === undefined || at > first || id > behind)
+      .sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1))
+      .slice(0, limit);
   }
 
-  async most({ period, since, until, group, sort, limit }: Parameters<UsageStorage['most']>[0]): Promise<UsageSum[]> {
-    const found = new Map<string, UsageSum>();
-    for (const source of SOURCES[period]) {
-      let behind: Place | undefined = { starts_at: startOf(period, since), key_id: '', route: '' };
-      while (behind !== undefined) {
-        const rows: UsedRow[] = await this.#rowsBehind(source, { behind, until });
-        for (const row of rows) {
-          if (row.key_id === ALL_KEYS) continue;
-          const id = group === 'key' ? row.key_id : (row.owner ?? '');
-          found.set(id, added(found.get(id), toSum({ ...row, id, at: 0 })));
-        }
-        behind = rows.length === ROWS_AT_ONCE ? rows.at(-1) : undefined;
-        await nextTurn();
+  /** The keys that a query selects; undefined for all of them. Their total has a row like that of a key. */
+  async #keyIdsOf({ keyIds, keyId, owner, group }: SumsQuery): Promise<readonly string[] | undefined> {
+    if (keyIds) return keyIds;
+    if (owner === undefined) {
+      if (keyId !== undefined) return [keyId];
+      return group === 'all' || group === 'route' ? [ALL_KEYS] : undefined;
+    }
+    const conditions = [sql`owner = ${owner}`, ...(keyId === undefined ? [] : [sql`id = ${keyId}`])];
+    const rows = await this.transactions.read((db) =>
+      db.all<{ id: string }>(sql`select id from api_keys ${where(conditions)}`),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Some keys at a time. */
+  *#partsOfKeys(wanted: SumsQuery, keyIds: readonly string[]): Generator<Part> {
+    const { period, since, until = this.now } = wanted;
+    // Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later.
+    const areKept = startOf(period, since) >= this.now - USAGE_PERIODS.minute.keptSeconds;
+    const hasMinutes = keyIds.length === 1 && wanted.route === undefined && wanted.group !== 'route' && areKept;
+    for (const source of sourcesOf(hasMinutes ? 'minute' : period, wanted)) {
+      const steps = Math.max(1, (until - since) / USAGE_PERIODS[source.period].seconds);
+      const atOnce = Math.min(Math.ceil(ROWS_OF_KEYS_AT_ONCE / steps), ROWS_PER_STATEMENT);
+      for (let first = 0; first < keyIds.length; first += atOnce) {
+        const some = sql`key_id in (${join(keyIds.slice(first, first + atOnce))})`;
+        yield { ...source, conditions: [some, ...startsFrom(wanted), ...endsAt(wanted)] };
       }
     }
-    return mostOf([...found.values()], sort).slice(0, limit);
   }
 
-  /** Some rows in the order of the primary key, with the names of their keys. */
-  #rowsBehind(
-    { table, period }: Source,
-    { behind: { starts_at, key_id, route }, until }: { behind: Place; until: number | undefined },
-  ): Promise<UsedRow[]> {
-    const behind =
-      table === 'usage'
-        ? sql`(starts_at, key_id) > (${starts_at}, ${key_id})`
-        : sql`(starts_at, key_id, route) > (${starts_at}, ${key_id}, ${route})`;
-    const conditions = [sql`period = ${period}`, behind, ...endsAt(period, until)];
-    return this.transactions.read((db) =>
-      db.all<UsedRow>(sql`
-        select used.*, api_keys.name, api_keys.owner
-        from ${raw(table)} as used left join api_keys on api_keys.id = used.key_id
-        ${where(conditions)}
-        order by starts_at, key_id${table === 'usage' ? empty : raw(', route')}
-        limit ${ROWS_AT_ONCE}`),
-    );
-  }
-
-  /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
-  #finest({ period, since, keyId, route }: UsageQuery): UsagePeriod {
-    const keptSince = this.now - USAGE_PERIODS.minute.keptSeconds;
-    return keyId !== undefined && route === undefined && startOf(period, since) >= keptSince ? 'minute' : period;
-  }
-
-  routes({ period, step, since, until }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<RouteRow & { at: number }>(sql`
-        select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, route, ${sumsOf([...OUTCOMES, ...DURATIONS])}
-        from route_usage
-        ${where([sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`, ...endsAt(period, until)])}
-        group by at, route
-        order by at, route`);
-      return rows.map(({ at, route, ...counts }) => {
-        const durations = DURATIONS.map((name) => Number(counts[name]));
-        return { at: Number(at), route, ...toCounts(counts), durations };
-      });
-    });
+  /** Some rows at a time, in the order of the primary key. */
+  async *#partsOfAll(wanted: SumsQuery): AsyncGenerator<Part> {
+    for (const { table, period } of sourcesOf(wanted.period, wanted)) {
+      const names = raw(PRIMARY_KEYS[table].join());
+      let from = startsFrom(wanted);
+      for (let last: Sql | undefined; ; from = [sql`(${names}) > (${last})`]) {
+        const rest = [sql`period = ${period}`, ...from, ...endsAt(wanted)];
+        const [end] = await this.transactions.read((db) =>
+          db.all<Place>(sql`
+            select ${names} from ${raw(table)} ${where(rest)} order by ${names} limit 1 offset ${ROWS_AT_ONCE - 1}`),
+        );
+        last = end && join(PRIMARY_KEYS[table].map((name) => end[name]));
+        const until = last ? [sql`(${names}) <= (${last})`] : endsAt(wanted);
+        yield { table, period, conditions: [...from, ...until, sql`key_id != ${ALL_KEYS}`] };
+        if (!last) break;
+      }
+    }
   }
 
   async lastUses(keyIds: readonly string[]): Promise<Map<string, number>> {
@@ -252,29 +224,35 @@ function addTo(table: UsageTable, key: string): Sql {
     last_at = case when ${raw(table)}.last_at > excluded.last_at then ${raw(table)}.last_at else excluded.last_at end`;
 }
 
-/** Which rows a query selects; the columns are those of both tables. */
-function conditionsOf({ period, since, until, keyId, owner, route }: UsageQuery): Sql[] {
-  const conditions = [sql`starts_at >= ${startOf(period, since)}`, ...endsAt(period, until)];
-  if (route !== undefined) conditions.push(sql`route = ${route}`);
-  if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
-  if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
-  return conditions;
+/** The statement that adds up the usage of one part. */
+function sumsIn({ table, period, conditions }: Part, { group, step, route }: SumsQuery): Sql {
+  const ofRoute = route === undefined ? [] : [sql`route = ${route}`];
+  const routeOf = table === 'usage' ? raw(`'${UNKNOWN_ROUTE}'`) : raw('route');
+  const names = group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner');
+  // Names are joined to sums by key, not to each row.
+  return sql`
+    select at, ${GROUP_IDS[group]} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+    from (
+      select ${step === undefined ? raw('0') : stepOf(step)} as at, key_id, ${group === 'route' ? routeOf : raw("''")} as route,
+        ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+      from ${raw(table)} ${where([sql`period = ${period}`, ...conditions, ...ofRoute])}
+      group by 1, 2, 3) as used left join api_keys on api_keys.id = used.key_id
+    group by 1, 2`;
+}
+
+/** The tables that hold a period; of a route those that know routes. */
+function sourcesOf(period: UsagePeriod, { route }: SumsQuery): readonly Source[] {
+  return SOURCES[period].filter(({ table }) => route === undefined || table === 'key_route_usage');
+}
+
+/** The condition that a range begins at a moment, rounded down to the period. */
+function startsFrom({ period, since }: SumsQuery): Sql[] {
+  return [sql`starts_at >= ${startOf(period, since)}`];
 }
 
 /** The condition that a range ends at a moment, rounded up to the period; none without a moment. */
-function endsAt(period: UsagePeriod, until: number | undefined): Sql[] {
+function endsAt({ period, until }: SumsQuery): Sql[] {
   return until === undefined ? [] : [sql`starts_at < ${startOf(period, until + USAGE_PERIODS[period].seconds - 1)}`];
-}
-
-/** The selected rows of all tables that hold a period; of a route those of the tables that know routes. */
-function used(period: UsagePeriod, conditions: readonly Sql[], ofRoute: string | undefined): Sql {
-  const sources = SOURCES[period].filter(({ table }) => ofRoute === undefined || table === 'key_route_usage');
-  const parts = sources.map(({ table, period: kept }) => {
-    const route = table === 'usage' ? sql`${raw(`'${UNKNOWN_ROUTE}'`)} as route` : raw('route');
-    return sql`select starts_at, key_id, ${route}, ${raw(OUTCOMES.join())}, first_at, last_at
-      from ${raw(table)} ${where([sql`period = ${kept}`, ...conditions])}`;
-  });
-  return join(parts, ' union all ');
 }
 
 /** In one order, so that two instances that add to the same rows cannot deadlock. */
@@ -310,23 +288,14 @@ function toSum({ id, name, owner, at, first_at, last_at, ...counts }: SumRow): U
   return { id, name, owner, at: Number(at), ...toCounts(counts), first: first_at, last: last_at };
 }
 
-function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tables['route_usage'] {
-  return {
-    period,
-    starts_at: startOf(period, minute),
-    route: usage.route,
-    ...fromCounts(usage),
-    ...Object.fromEntries(DURATIONS.map((name, index) => [name, usage.durations[index] ?? 0])),
-  };
-}
-
 type Named = { readonly name: string | null; readonly owner: string | null };
 type SumRow = Omit<Tables['usage'], 'period' | 'starts_at' | 'key_id'> & Named & { readonly id: string; at: number };
-type UsedRow = Tables['key_route_usage'] & Named;
-type RouteRow = Omit<Tables['route_usage'], 'period' | 'starts_at'>;
 
 type UsageTable = 'usage' | 'route_usage' | 'key_route_usage';
 type Source = { readonly table: Exclude<UsageTable, 'route_usage'>; readonly period: UsagePeriod };
+/** Rows that are added up in one statement. */
+type Part = Source & { readonly conditions: readonly Sql[] };
+type SumsQuery = Parameters<UsageStorage['sums']>[0];
 /** The place of a row in the order of the primary key. */
 type Place = Pick<Tables['key_route_usage'], 'starts_at' | 'key_id' | 'route'>;
 

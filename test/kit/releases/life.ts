@@ -14,7 +14,6 @@ import {
   type Recorded,
   type RecordedCreate,
   type RecordedKey,
-  routesOf,
 } from './recorded.ts';
 
 const HOUR_SECONDS = 3_600;
@@ -59,7 +58,7 @@ export async function liveThrough(service: TestService, beside: RunHereOptions):
   const operatorAnswers: Record<string, unknown> = {};
   for (const path of OPERATOR_PATHS) operatorAnswers[path] = await operated(service, viewer.secret, path);
   const held = { leftAt: clock.now().unix, keys, tokens, cookies, creates, forgotten, lastIds };
-  return { ...held, answers, limits, operatorAnswers, routes: await routesOf(service) };
+  return { ...held, answers, limits, operatorAnswers };
 }
 
 async function issueKeys(admin: ApiClient, now: number): Promise<Record<string, RecordedKey>> {

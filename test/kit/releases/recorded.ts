@@ -42,7 +42,6 @@ export interface Recorded {
   /** By path, for the token `viewer` of the operator API. */
   readonly operatorAnswers: Readonly<Record<string, unknown>>;
   /** By route: how many requests with each outcome, then of each class of duration. */
-  readonly routes: Readonly<Record<string, readonly number[]>>;
   /** By command: what it printed, as JSON. */
   readonly printed: Readonly<Record<string, unknown>>;
 }
@@ -123,15 +122,4 @@ export async function issued(client: ApiClient, wanted: object): Promise<Recorde
   assert.equal(answer.status, 201);
   const { id, key } = await json<{ id: string; key: string }>(answer);
   return { id, secret: key };
-}
-
-/** The usage by route of the last 30 days. */
-export async function routesOf({ storage, clock }: TestService): Promise<Record<string, number[]>> {
-  const routes: Record<string, number[]> = {};
-  for (const point of await storage.usage.routes({ period: 'day', since: clock.now().unix - 30 * 86_400 })) {
-    const { route, served, clientErrors, refused, serverErrors, durations } = point;
-    const counts = [served, clientErrors, refused, serverErrors, ...durations];
-    routes[route] = counts.map((count, index) => count + (routes[route]?.[index] ?? 0));
-  }
-  return routes;
 }
