@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { slotOf } from '../../src/limits/redis/slots.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
@@ -130,6 +131,23 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     await untilEqual(async () => (await ready(operatorUrl)).redisLost, ['none for 1 slots']);
     await second.command('CLUSTER', 'ADDSLOTS', '8000');
     await untilEqual(async () => (await ready(operatorUrl)).redisLost, undefined);
+  });
+
+  test('a new node that is slow to connect is waited for, so that no share is admitted', async () => {
+    await using bench = await clusterBench({ cluster });
+    const [added] = cluster.spares as [ClusterNode];
+    const key = await bench.issue(LIMITS);
+    let charging: Promise<unknown> | undefined;
+    await cluster.move(key.id, added, async () => {
+      if (charging) return;
+      added.freeze();
+      charging = Promise.all(bench.limiters.map((limiter) => limiter.charge(key)));
+      // Longer than a connection may take where an answer is not waited for so long.
+      await setTimeout(1_000);
+      added.thaw();
+      await charging;
+    });
+    assert.deepEqual([await bench.spend(key), bench.ofShares(key)], [LIMITS.minute - 2, 0]);
   });
 
   test('slots that move under load leave limits exact', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
-import { RedisCounts } from '../../src/limits/redis/counts.ts';
+import { SCRIPT } from '../../src/limits/redis/script.ts';
 import { keyPrefix, sharedRedis } from '../kit/redis-server.ts';
 import { count } from './redis-scripts.ts';
 
@@ -57,7 +57,7 @@ test('the simulated scripts reply and set what those of Redis do', { skip }, asy
   await client.connect();
   let runs = 0;
   const run = (keys: readonly string[], args: readonly string[]) =>
-    client.sendCommand(['EVAL', RedisCounts.SCRIPT.source, `${keys.length}`, ...keys, ...args]);
+    client.sendCommand(['EVAL', SCRIPT.source, `${keys.length}`, ...keys, ...args]);
   try {
     const property = fc.asyncProperty(anyCalls, async (calls) => {
       runs += 1;

@@ -1,5 +1,5 @@
-import { RedisCounts } from '../../src/limits/redis/counts.ts';
 import type { RedisClient } from '../../src/limits/redis/link.ts';
+import { SCRIPT } from '../../src/limits/redis/script.ts';
 import type { Dice } from './dice.ts';
 import { count } from './redis-scripts.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -110,7 +110,7 @@ export class SimulatedRedis {
   run([name = '', ...args]: readonly string[]): unknown {
     if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:master\r\ncluster_enabled:0\r\n`;
     const [script = '', keyCount = '', ...rest] = args;
-    const isKnown = script === (name === 'EVAL' ? RedisCounts.SCRIPT.source : RedisCounts.SCRIPT.sha);
+    const isKnown = script === (name === 'EVAL' ? SCRIPT.source : SCRIPT.sha);
     if (!isKnown) throw new Error(`The simulated Redis knows no ${name} ${script}`);
     if (name === 'EVAL') this.#isLoaded = true;
     else if (!this.#isLoaded) throw new Error(NOSCRIPT);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { keyPrefix, sharedRedis } from '../../../test/kit/redis-server.ts';
-import { RedisCounts, type RedisCountsOptions } from './counts.ts';
+import { RedisCounts } from './counts.ts';
 
 const LIMITS = { minute: 300, day: 1_000 };
 const NOTHING = { counts: undefined, isComplete: true };
@@ -11,31 +11,22 @@ const { url, skip } = await sharedRedis();
 
 const ignore = () => {};
 
-/** Counts on the shared Redis, where nothing fails. */
-function countsOn(keyPrefix: string, options: Pick<RedisCountsOptions, 'time'> & Partial<RedisCountsOptions>) {
-  const events = {
-    requestCounted: ignore,
-    redisFailed: assert.fail,
-    redisLate: ignore,
-    limiterDegraded: assert.fail,
-    limiterRecovered: ignore,
-  };
-  return new RedisCounts({
-    url,
-    keyPrefix,
-    answerMs: 20_000,
-    events,
-    onCluster: ignore,
-    onClockStep: ignore,
-    ...options,
-  });
-}
-
 test('requests of one turn are counted by one call for each 64 of them, in their order', { skip }, async (t) => {
   await using keys = keyPrefix(url);
-  await using counts = countsOn(keys.prefix, { time: manualClock() });
-  await counts.connect();
-  const calls = t.mock.method(counts, 'run');
+  const counts: RedisCounts = new RedisCounts({
+    url,
+    keyPrefix: keys.prefix,
+    answerMs: 20_000,
+    time: manualClock(),
+    events: { requestCounted: ignore, redisFailed: assert.fail, redisLate: ignore },
+    beatKeys: () => [],
+    onCluster: ignore,
+    onChange: ignore,
+    onClockStep: ignore,
+  });
+  await using link = counts.link;
+  await link.connect();
+  const calls = t.mock.method(link, 'run');
   const charge = (index: number) => counts.count(`${index % 3}`, LIMITS, { cost: 1, remembered: NOTHING });
   const counted = await Promise.all(Array.from({ length: 100 }, (_, index) => charge(index)));
   assert.deepEqual(

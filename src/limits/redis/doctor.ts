@@ -1,8 +1,8 @@
 import { createClient } from '@redis/client';
 import { MACHINE, type Time, within } from '../../stdx/time.ts';
 import { type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
-import { RedisCounts } from './counts.ts';
 import { adviceOn, isCluster, KEY_PREFIX, type RedisClient, readInfo, type ServerInfo } from './link.ts';
+import { BEAT_KEYS, SCRIPT } from './script.ts';
 import { nodeUrl, SLOT_COUNT, type SlotRange, slotOf } from './slots.ts';
 
 const REDIS = 'redis';
@@ -25,7 +25,7 @@ export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> =
   return await connected(url, time, async (client) => {
     await client.connect();
     const about = readInfo(String(await client.sendCommand(['INFO', 'cluster'])));
-    if (!isCluster(about)) return await inspect(client, RedisCounts.SCRIPT.beatKeys);
+    if (!isCluster(about)) return await inspect(client, BEAT_KEYS);
     const { masters, findings } = readMasters(url, (await client.sendCommand(['CLUSTER', 'SLOTS'])) as SlotRange[]);
     const ofEach = masters.map(async (master) => {
       const found = await connected(master.url, time, async (own) => {
@@ -93,7 +93,7 @@ async function inspect(client: Client, beatKeys: readonly string[]): Promise<Fin
 
 /** Has it count, after each command of the script by itself: a script does not say which one it may not run. */
 async function counting(client: Client, beatKeys: readonly string[]): Promise<Finding> {
-  const { source, sha, beatArgs } = RedisCounts.SCRIPT;
+  const { source, sha, beatArgs } = SCRIPT;
   const given = [`${beatKeys.length}`, ...beatKeys.map((key) => `${KEY_PREFIX}:{${key}}`), ...beatArgs(beatKeys)];
   const key = `${KEY_PREFIX}:{${beatKeys[0]}}`;
   try {

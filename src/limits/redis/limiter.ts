@@ -21,6 +21,8 @@ const SAVE_INTERVAL_MS = 500;
 const REFUSED_MAX = 200_000;
 /** Keys whose counts wait for storage; beyond it the oldest is evicted, since Redis has them all. */
 const UNSAVED_MAX = 200_000;
+/** The servers to which a request is sent one after the other, while nodes disagree on who has its slot. */
+const TRIES_MAX = 5;
 /** Keys known to be merged at once; the oldest beyond are merged again when they call. */
 const MERGED_MAX = 200_000;
 
@@ -103,7 +105,7 @@ export class RedisLimiter implements WindowLimiter {
 
   current(key: ApiKey, decision: Decision): Decision {
     const redis = this.#redis.of(key.id);
-    const now = redis.isUp ? redis.now().earliest : this.#options.time.now();
+    const now = redis.link.isUp ? redis.now().earliest : this.#options.time.now();
     return now.unix <= decision.now ? decision : later(decision, now);
   }
 
@@ -156,9 +158,9 @@ export class RedisLimiter implements WindowLimiter {
   /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
   async #count(key: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     const redis = this.#redis.of(key.id);
-    if (!redis.server) return undefined;
+    if (!redis.link.isUp) return undefined;
     // Fast path: a key that was merged, and has a value, needs one promise.
-    const isMerged = this.#merged.get(key.id) === redis.server;
+    const isMerged = this.#merged.get(key.id) === redis.link.server;
     const counted = isMerged ? await redis.count(key.id, key.limits, { cost }) : 'missing';
     return counted === 'missing' ? this.#countMerged(key, cost) : counted;
   }
@@ -166,18 +168,19 @@ export class RedisLimiter implements WindowLimiter {
   /** Counts a request of a key that is not known to be merged, or that Redis does not have. */
   async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     // What is in flight while the server changes must not mark the key as merged on the next one.
-    const { server } = this.#redis.of(id);
+    const { server } = this.#redis.of(id).link;
     if (!server) return undefined;
     const reading = this.#readRemembered(id);
     let remembered = this.#merged.get(id) === server ? await reading : await this.#remembered(id, reading);
-    let counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
-    if (counted === 'missing') {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
+      if (counted !== 'missing') {
+        if (counted && remembered.isComplete) this.#merged.set(id, server);
+        return counted;
+      }
       remembered = await reading;
-      counted = await this.#redis.of(id).count(id, limits, { cost, remembered });
     }
-    if (!counted || counted === 'missing') return undefined;
-    if (remembered.isComplete) this.#merged.set(id, server);
-    return counted;
+    return undefined;
   }
 
   /** While storage fails, only what this process remembers; storage is retried in the background. */

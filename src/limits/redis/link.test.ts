@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { settled } from '../../../test/kit/client/bench.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import type { Timer } from '../../stdx/time.ts';
-import { RedisCounts } from './counts.ts';
 import { type RedisClient, RedisLink } from './link.ts';
+import { BEAT_KEYS, SCRIPT } from './script.ts';
 
 /** A link in virtual time to a Redis that answers what asks for no keys of callers at once, and those never. */
 async function played({ connecting = Promise.resolve() as Promise<unknown> } = {}) {
@@ -71,22 +71,18 @@ async function played({ connecting = Promise.resolve() as Promise<unknown> } = {
         },
       });
     };
-  const link = new RedisLink(
-    {
-      url: 'redis://played',
-      keyPrefix: 'p',
-      newClient: () => client,
-      time: { ...own, setInterval: counted(own.setInterval), setTimeout: counted(own.setTimeout) },
-      events: {
-        redisFailed: () => told.push('failure'),
-        redisLate: () => told.push('late'),
-        limiterDegraded: (error) => told.push(`lost: ${(error as Error).message}`),
-        limiterRecovered: () => told.push('back'),
-      },
-      onCluster: () => told.push('cluster'),
-    },
-    RedisCounts.SCRIPT,
-  );
+  const link: RedisLink = new RedisLink({
+    url: 'redis://played',
+    keyPrefix: 'p',
+    script: SCRIPT,
+    beatKeys: () => BEAT_KEYS,
+    newClient: () => client,
+    time: { ...own, setInterval: counted(own.setInterval), setTimeout: counted(own.setTimeout) },
+    events: { redisFailed: () => told.push('failure'), redisLate: () => told.push('late') },
+    onBeat: () => {},
+    onCluster: () => told.push('cluster'),
+    onChange: () => told.push(link.failure ? `lost: ${link.failure.message}` : 'back'),
+  });
   let last: object | undefined;
   /** What was told since the last time, with the change of the server in front. */
   const news = () => {

@@ -24,11 +24,10 @@ export const KEY_PREFIX = 'pet-catalog';
 /** The answers of a node of a cluster on keys that it does not have. */
 const OF_CLUSTER = /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/;
 
-/** The Lua script that a link runs, and a call of it that writes, for the heartbeat. */
+/** The Lua script that a link runs, and the arguments of a call of it that writes, for the heartbeat. */
 export interface LinkScript {
   readonly source: string;
   readonly sha: string;
-  readonly beatKeys: readonly string[];
   readonly beatArgs: (keys: readonly string[]) => readonly string[];
 }
 
@@ -37,17 +36,22 @@ export interface RedisLinkOptions {
   readonly url: string;
   /** The beginning of every key in Redis; for tests. */
   readonly keyPrefix?: string;
-  readonly events: Pick<Events, 'redisFailed' | 'redisLate' | 'limiterDegraded' | 'limiterRecovered'>;
+  readonly events: Pick<Events, 'redisFailed' | 'redisLate'>;
+  readonly script: LinkScript;
   /** True for a node of a cluster that counts the keys that it has. */
   readonly isNode?: boolean;
-  /** Replaces the keys of the heartbeat: by one that a node of a cluster has, or by none. */
-  readonly beatKeys?: () => readonly string[];
+  /** The keys on which a heartbeat counts, so that a server is noticed that cannot write. */
+  readonly beatKeys: () => readonly string[];
+  /** Called with the reply to each heartbeat. */
+  readonly onBeat: (reply: unknown, sentMs: number) => void;
   /** Called at each heartbeat that finds a node of a cluster where none is expected, or the key on another node. */
   readonly onCluster: () => void;
+  /** Called when the server is lost, and when it can be used again. */
+  readonly onChange: () => void;
   /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
   /** Makes the client of Redis; for tests. */
-  readonly newClient?: (url: string, silenceMs: number) => RedisClient;
+  readonly newClient?: (url: string, answerMs: number) => RedisClient;
   readonly time: Time;
 }
 
@@ -75,7 +79,6 @@ interface Call {
  */
 export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
-  readonly #script: LinkScript;
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
   #keysInFlight = 0;
@@ -85,11 +88,10 @@ export class RedisLink implements AsyncDisposable {
   #server: { readonly id: string } | undefined;
   #probing: Promise<void> | undefined;
   #isClosed = false;
-  #isLost = false;
+  #failure: Error | undefined;
 
-  constructor(options: RedisLinkOptions, script: LinkScript) {
+  constructor(options: RedisLinkOptions) {
     this.#options = options;
-    this.#script = script;
     this.#answerMs = options.answerMs ?? ANSWER_MS;
     this.#time = options.time;
     this.#heartbeat = this.#time.setInterval(() => this.#probe(), BEAT_MS).unref();
@@ -99,9 +101,9 @@ export class RedisLink implements AsyncDisposable {
     return this.#server !== undefined;
   }
 
-  /** True after a failure, until it can be used; false while the first attempt is under way. */
-  get isLost(): boolean {
-    return this.#isLost;
+  /** Why it is lost; undefined while it can be used, or its first attempt is under way. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   /**
@@ -114,9 +116,9 @@ export class RedisLink implements AsyncDisposable {
 
   /** Waits until Redis can be used, or the first attempt failed; the client repeats it. Never rejects. */
   async connect(): Promise<void> {
-    const lateness = () => late(CONNECT_MS);
+    const ms = connectMs(this.#answerMs);
     try {
-      await within(this.#connectOrFail(), { ms: CONNECT_MS, lateness, time: this.#time });
+      await within(this.#connectOrFail(), { ms, lateness: () => late(ms), time: this.#time });
     } catch (error) {
       this.lose(error);
     }
@@ -124,7 +126,7 @@ export class RedisLink implements AsyncDisposable {
 
   /** Settles with the first attempt. Rejects if no client can be made for the address. */
   async #connectOrFail(): Promise<void> {
-    const client = (this.#options.newClient ?? newClient)(this.#options.url, Math.max(SILENCE_MS, this.#answerMs));
+    const client = (this.#options.newClient ?? newClient)(this.#options.url, this.#answerMs);
     this.#client = client;
     client.on('ready', () => this.#probe());
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
@@ -171,13 +173,10 @@ export class RedisLink implements AsyncDisposable {
     this.#server = undefined;
     this.#settleAll();
     this.#options.events.redisFailed();
-    const wasLost = this.#isLost;
-    this.#isLost = true;
-    if (!wasLost) this.#options.events.limiterDegraded(withoutAddress(error));
+    if (this.#failure) return;
+    this.#failure = withoutAddress(error);
+    this.#options.onChange();
   }
-
-  /** Called with the reply to each heartbeat. */
-  protected onBeat(_reply: unknown, _sentMs: number): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
@@ -199,17 +198,17 @@ export class RedisLink implements AsyncDisposable {
   async #examine(): Promise<void> {
     const client = this.#client;
     if (!client?.isReady) return;
-    const { beatKeys = () => this.#script.beatKeys, onCluster, isNode = false } = this.#options;
+    const { beatKeys, script, onBeat, onCluster, isNode = false } = this.#options;
     try {
       const keys = beatKeys();
       const sentMs = this.#time.steadyMs();
-      const beat = this.#call(client, keys, this.#script.beatArgs(keys));
+      const beat = this.#call(client, keys, script.beatArgs(keys));
       const [info, reply] = await Promise.all([identify(client), beat]);
       const isElsewhere = reply instanceof Error && readRedirection(reply) !== undefined;
       if (isCluster(info) && (isElsewhere || !isNode)) onCluster();
       else if (reply instanceof Error) this.lose(reply);
       else if (reply !== undefined) {
-        this.onBeat(reply, sentMs);
+        onBeat(reply, sentMs);
         this.#setServer(`${info.get('run_id')} ${info.get('role')}`);
       }
     } catch (error) {
@@ -219,13 +218,13 @@ export class RedisLink implements AsyncDisposable {
 
   #setServer(id: string): void {
     if (id !== this.#server?.id) this.#server = { id };
-    const wasLost = this.#isLost;
-    this.#isLost = false;
-    if (wasLost) this.#options.events.limiterRecovered();
+    if (!this.#failure) return;
+    this.#failure = undefined;
+    this.#options.onChange();
   }
 
   #call(client: Pick<RedisClient, 'sendCommand'>, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const { keyPrefix = KEY_PREFIX } = this.#options;
+    const { keyPrefix = KEY_PREFIX, script } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
     this.#keysInFlight += keys.length;
     return new Promise((resolve) => {
@@ -243,10 +242,10 @@ export class RedisLink implements AsyncDisposable {
       };
       this.#calls.add(call);
       this.#watch(call);
-      client.sendCommand(['EVALSHA', this.#script.sha, ...given]).then(call.settle, (error: Error) => {
+      client.sendCommand(['EVALSHA', script.sha, ...given]).then(call.settle, (error: Error) => {
         // A server forgets loaded scripts when it restarts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', this.#script.source, ...given]).then(call.settle, failed);
+        client.sendCommand(['EVAL', script.source, ...given]).then(call.settle, failed);
       });
     });
   }
@@ -269,7 +268,12 @@ export class RedisLink implements AsyncDisposable {
   }
 }
 
-function newClient(url: string, silenceMs: number): RedisClient {
+/** A test that waits for late answers waits for late connections as well. */
+function connectMs(answerMs: number): number {
+  return Math.max(CONNECT_MS, answerMs);
+}
+
+function newClient(url: string, answerMs: number): RedisClient {
   return createClient({
     url,
     RESP: 2,
@@ -280,7 +284,11 @@ function newClient(url: string, silenceMs: number): RedisClient {
     // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
     // request.
     commandOptions: { timeout: 0 },
-    socket: { connectTimeout: CONNECT_MS, socketTimeout: silenceMs, reconnectStrategy: BEAT_MS },
+    socket: {
+      connectTimeout: connectMs(answerMs),
+      socketTimeout: Math.max(SILENCE_MS, answerMs),
+      reconnectStrategy: BEAT_MS,
+    },
   });
 }
 

@@ -1,13 +1,20 @@
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import { type Timer, within } from '../../stdx/time.ts';
+import type { Events } from '../../telemetry/events.ts';
 import { RedisCounts, type RedisCountsOptions } from './counts.ts';
 import { ANSWER_MS } from './link.ts';
+import { BEAT_KEYS } from './script.ts';
 import { nodeUrl, type Redirection, SLOT_COUNT, type SlotRange, slotOf } from './slots.ts';
 
 /** The interval at which a cluster is asked for its masters: a dead or silent one answers no redirection. */
 const REFRESH_MS = 1_000;
+/** Longer than any call takes to a node that lost its slots since the last answer. */
+const UNUSED_MS = 2 * REFRESH_MS;
 
-export type RedisServersOptions = Omit<RedisCountsOptions, 'isNode' | 'beatKeys' | 'onCluster' | 'onRedirection'>;
+export interface RedisServersOptions
+  extends Omit<RedisCountsOptions, 'isNode' | 'beatKeys' | 'onCluster' | 'onRedirection' | 'onChange'> {
+  readonly events: RedisCountsOptions['events'] & Pick<Events, 'limiterDegraded' | 'limiterRecovered'>;
+}
 
 /** A node of the cluster that has slots, or to which one is moving. */
 interface Node {
@@ -18,9 +25,8 @@ interface Node {
   readonly connecting: Promise<void>;
   /** The number in the name of the key on which heartbeats count. */
   beat: number;
-  /** Since when it has no slots. */
-  idleSinceMs?: number | undefined;
-  failure?: unknown;
+  /** When it last had slots, or a redirection led to it. */
+  usedMs: number;
 }
 
 /** The masters and their slots, as one node knows them. */
@@ -44,69 +50,57 @@ export class RedisServers implements AsyncDisposable {
   /** The server of `REDIS_URL`. It counts nothing if it is a node of a cluster. */
   readonly #first: RedisCounts;
   readonly #nodes = new Map<string, Node>();
-  /** The server of each slot; undefined as long as no cluster is known. */
-  #slots: RedisCounts[] | undefined;
-  #masters: readonly Node[] = [];
-  #unservedSlots = 0;
-  /** The names that were lost when that was reported last. */
+  /** The cluster; undefined as long as none is known. */
+  #view: View | undefined;
+  /** The last report of what is lost. */
   #reported: readonly string[] = [];
   #timer: Timer | undefined;
   #finding: Promise<void> | undefined;
   #isClosed = false;
-  readonly #refresh = oneAtATime(() => this.#readSlots());
+  readonly #refresh = oneAtATime(() => this.#readView());
 
   constructor(options: RedisServersOptions) {
     this.#options = options;
-    const { limiterDegraded, limiterRecovered } = options.events;
     this.#first = new RedisCounts({
       ...options,
-      beatKeys: () => (this.#slots ? [] : RedisCounts.SCRIPT.beatKeys),
+      beatKeys: () => (this.#view ? [] : BEAT_KEYS),
       onCluster: () => {
-        if (!this.#slots) this.#finding = this.#refresh();
+        if (!this.#view) this.#finding = this.#refresh();
       },
-      events: {
-        ...options.events,
-        // Of a cluster, only the masters are reported.
-        limiterDegraded: (error) => {
-          if (this.#slots) return;
-          this.#reported = ['REDIS_URL'];
-          limiterDegraded(error);
-        },
-        limiterRecovered: () => {
-          if (this.#slots) return;
-          this.#reported = [];
-          limiterRecovered();
-        },
-      },
+      onChange: () => this.#report(),
     });
   }
 
   /** The server that counts a key. */
   of(keyId: string): RedisCounts {
-    return this.#slots ? (this.#slots[slotOf(keyId)] as RedisCounts) : this.#first;
+    return this.#view ? (this.#view.slots[slotOf(keyId)] as RedisCounts) : this.#first;
   }
 
   /** True if every key can be counted. */
   get isUp(): boolean {
-    if (!this.#slots) return this.#first.isUp;
-    return this.#unservedSlots === 0 && this.#masters.every(({ counts }) => counts.isUp);
+    return (this.#view?.unserved ?? 0) === 0 && this.#counting.every(({ link }) => link.isUp);
   }
 
   /** The masters of a cluster that are lost, by their address; and a word on the slots that have none. */
   get lostMasters(): readonly string[] {
-    const lost = this.#masters.filter(({ counts }) => counts.isLost).map(({ name }) => name);
-    return this.#unservedSlots > 0 ? [...lost, `none for ${this.#unservedSlots} slots`] : lost;
+    if (!this.#view) return [];
+    const { masters, unserved } = this.#view;
+    const lost = masters.filter(({ counts }) => counts.link.failure).map(({ name }) => name);
+    return unserved > 0 ? [...lost, `none for ${unserved} slots`] : lost;
   }
 
   /** The greatest of the servers' clocks, in Unix seconds: no window that one of them opened ends too late for it. */
   get latestUnix(): number {
-    const servers = this.#slots ? this.#masters.map(({ counts }) => counts) : [this.#first];
-    return Math.max(...servers.map((server) => server.now().latest.unix));
+    return Math.max(...this.#counting.map((server) => server.now().latest.unix));
+  }
+
+  get #counting(): readonly RedisCounts[] {
+    return this.#view?.masters.map(({ counts }) => counts) ?? [this.#first];
   }
 
   /** Waits until Redis can be used, or the first attempt failed; it is repeated. Never rejects. */
   async connect(): Promise<void> {
-    await this.#first.connect();
+    await this.#first.link.connect();
     await this.#finding;
   }
 
@@ -114,35 +108,35 @@ export class RedisServers implements AsyncDisposable {
     this.#isClosed = true;
     this.#timer?.[Symbol.dispose]();
     const nodes = [...this.#nodes.values()].map(({ counts }) => counts);
-    await Promise.all([this.#first, ...nodes].map((server) => server[Symbol.asyncDispose]()));
+    await Promise.all([this.#first, ...nodes].map(({ link }) => link[Symbol.asyncDispose]()));
   }
 
   /**
    * Asks a server that answers which master has which slots, and another one if a master that it names is lost: a node
    * that was importing a slot does not learn its new master. Never rejects.
    */
-  async #readSlots(): Promise<void> {
-    const masters = this.#masters.map(({ counts }) => counts);
-    const servers = new Set([...masters.filter(({ isUp }) => isUp), this.#first, ...masters]);
+  async #readView(): Promise<void> {
+    const known = this.#counting.map(({ link }) => link);
+    const links = new Set([...known.filter(({ isUp }) => isUp), this.#first.link, ...known]);
     let [failure, view]: [unknown, View | undefined] = [undefined, undefined];
-    for (const server of servers) {
+    for (const link of links) {
       if (this.#isClosed) return;
       try {
-        const told = await this.#readView((await server.ask(['CLUSTER', 'SLOTS'])) as SlotRange[]);
+        const told = await this.#connectAll((await link.ask(['CLUSTER', 'SLOTS'])) as SlotRange[]);
         view ??= told;
-        const lost = told.masters.filter(({ counts }) => !counts.isUp);
-        if (lost.length === 0) return this.#take(told);
-        for (const master of told.masters) if (!lost.includes(master)) servers.add(master.counts);
+        const up = told.masters.filter(({ counts }) => counts.link.isUp);
+        if (up.length === told.masters.length) return this.#take(told);
+        for (const { counts } of up) links.add(counts.link);
       } catch (error) {
         failure = error;
       }
     }
     if (view) this.#take(view);
-    else if (!this.#slots) this.#first.lose(failure);
+    else if (!this.#view) this.#first.link.lose(failure);
   }
 
   /** The view of a node, as soon as its masters are connected: until then the former ones redirect. */
-  async #readView(ranges: readonly SlotRange[]): Promise<View> {
+  async #connectAll(ranges: readonly SlotRange[]): Promise<View> {
     const slots = new Array<RedisCounts>(SLOT_COUNT).fill(this.#first);
     const masters = new Set<Node>();
     let served = 0;
@@ -156,24 +150,19 @@ export class RedisServers implements AsyncDisposable {
     return { slots, masters: [...masters], unserved: SLOT_COUNT - served };
   }
 
-  /** Counts by a view from now on. */
-  #take({ slots, masters, unserved }: View): void {
+  /** Counts by a view from now on. Closes nodes without slots once no call to them is in flight. */
+  #take(view: View): void {
     if (this.#isClosed) return;
-    this.#slots = slots;
-    this.#masters = masters;
-    this.#unservedSlots = unserved;
+    this.#view = view;
     this.#timer ??= this.#options.time.setInterval(() => this.#refresh(), REFRESH_MS).unref();
-    for (const node of this.#nodes.values()) this.#closeIfIdle(node, masters.includes(node));
-    this.#report();
-  }
-
-  /** Closes a node that has had no slots for so long that no call to it is in flight. */
-  #closeIfIdle(node: Node, isMaster: boolean): void {
     const nowMs = this.#options.time.steadyMs();
-    node.idleSinceMs = isMaster ? undefined : (node.idleSinceMs ?? nowMs);
-    if (node.idleSinceMs === undefined || nowMs - node.idleSinceMs < REFRESH_MS) return;
-    this.#nodes.delete(node.name);
-    void node.counts[Symbol.asyncDispose]();
+    for (const node of this.#nodes.values()) {
+      if (view.masters.includes(node)) node.usedMs = nowMs;
+      if (nowMs - node.usedMs < UNUSED_MS) continue;
+      this.#nodes.delete(node.name);
+      void node.counts.link[Symbol.asyncDispose]();
+    }
+    this.#report();
   }
 
   /** The node at an address, which is connected if it is new. */
@@ -192,17 +181,10 @@ export class RedisServers implements AsyncDisposable {
         void this.#refresh();
       },
       onRedirection: (redirection) => this.#redirected(redirection),
-      events: {
-        ...this.#options.events,
-        limiterDegraded: (error) => {
-          node.failure = new Error(`${name}: ${(error as Error).message}`);
-          this.#report();
-        },
-        limiterRecovered: () => this.#report(),
-      },
+      onChange: () => this.#report(),
     });
-    const connecting = counts.connect().then(() => this.#report());
-    const node: Node = { name, counts, connecting, beat: 1 };
+    const connecting = counts.link.connect();
+    const node: Node = { name, counts, connecting, beat: 1, usedMs: this.#options.time.steadyMs() };
     this.#nodes.set(name, node);
     return node;
   }
@@ -211,13 +193,13 @@ export class RedisServers implements AsyncDisposable {
   async #redirected({ kind, slot, host, port }: Redirection): Promise<RedisCounts> {
     const node = this.#node(host, port);
     const { time, answerMs = ANSWER_MS } = this.#options;
-    node.idleSinceMs = undefined;
-    if (!node.counts.isUp) {
+    node.usedMs = time.steadyMs();
+    if (!node.counts.link.isUp) {
       const lateness = () => new Error('The node is not connected in time');
       await within(node.connecting, { ms: answerMs, lateness, time }).catch(() => {});
     }
     if (kind === 'MOVED') {
-      if (this.#slots) this.#slots[slot] = node.counts;
+      if (this.#view) this.#view.slots[slot] = node.counts;
       void this.#refresh();
     }
     return node.counts;
@@ -225,21 +207,26 @@ export class RedisServers implements AsyncDisposable {
 
   /** A key of no client that is on a node; none if it has no slots. */
   #beatKeys(node: Node): readonly string[] {
-    if (!this.#slots?.includes(node.counts)) return [];
+    if (!this.#view?.slots.includes(node.counts)) return [];
     while (this.of(`beat-${node.beat}`) !== node.counts) node.beat += 1;
     return [`beat-${node.beat}`];
   }
 
-  /** Reports what was lost or came back since the last time. */
+  /** Reports what was lost or came back since the last time: of a cluster only its masters. */
   #report(): void {
-    if (this.#isClosed || !this.#slots) return;
-    const before = this.#reported;
-    const lost = this.lostMasters;
+    if (this.#isClosed) return;
+    const { failure } = this.#first.link;
+    const [before, lost] = [this.#reported, this.#view || !failure ? this.lostMasters : ['REDIS_URL']];
     const { limiterDegraded, limiterRecovered } = this.#options.events;
     this.#reported = lost;
     const added = lost.find((name) => !before.includes(name));
-    const failed = this.#nodes.get(added ?? '')?.failure ?? new Error('A slot has no master');
-    if (added !== undefined) limiterDegraded(failed, lost);
-    else if (lost.length < before.length) limiterRecovered(lost);
+    const masters = this.#view && lost;
+    if (added !== undefined) limiterDegraded(this.#view ? this.#failureOf(added) : failure, masters);
+    else if (lost.length < before.length) limiterRecovered(masters);
+  }
+
+  #failureOf(name: string): Error {
+    const failure = this.#nodes.get(name)?.counts.link.failure;
+    return new Error(failure ? `${name}: ${failure.message}` : 'A slot has no master');
   }
 }
