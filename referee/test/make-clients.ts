@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ClientReport } from '../src/client/report.ts';
 import { temporaryFolder } from './kit/fixtures.ts';
-import { install, judgeClient, versionOf } from './registry/bench.ts';
-import { CLIENTS, type RegistryClient } from './registry/clients.ts';
+import { CLIENTS, install, judgeClient, type RegistryClient, versionOf } from './registry/bench.ts';
 
 /** Judges the HTTP clients of the registries, and writes the table of docs/clients.md. Takes some minutes. */
 

@@ -1,22 +1,34 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Report } from '../src/limits/rule.ts';
 import { runReferee, untilTrue } from './kit/fixtures.ts';
-import { LIMITERS, type RegistryLimiter } from './registry/limiters.ts';
 
-/** Writes docs/limits.md: installs limiters of the registry into a temporary folder, and judges each. */
+/** Writes docs/limits.md: installs the limiters of examples/limiters into a temporary folder, and judges each. */
+
+interface Limiter {
+  readonly name: string;
+  readonly file: string;
+  /** From npm; the first is the limiter. */
+  readonly packages: readonly string[];
+  /** Of the program, as JSON; of nginx, lines of its configuration. */
+  readonly options?: string | object;
+}
 
 const PAGE = new URL('../docs/limits.md', import.meta.url);
+const PROGRAMS = fileURLToPath(new URL('../examples/limiters', import.meta.url));
+const LIMITERS: readonly Limiter[] = JSON.parse(readFileSync(join(PROGRAMS, 'limiters.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'limiters-'));
 
 // The workers of nginx may be another user.
 chmodSync(folder, 0o755);
 
 try {
+  cpSync(PROGRAMS, folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   const packages = new Set(LIMITERS.flatMap((limiter) => limiter.packages));
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages], { cwd: folder });
@@ -24,25 +36,14 @@ try {
   for (const limiter of LIMITERS) rows.push(rowOf(limiter, await judged(limiter)));
   const page = readFileSync(PAGE, 'utf8');
   const table = ['| limiter | version | headers found | broken |', '|---|---|---|---|', ...rows].join('\n');
-  writeFileSync(PAGE, page.replace(/\| limiter \|[\s\S]*?\n(?=\n|$)/, `${table}\n`));
+  writeFileSync(PAGE, page.replace(/\| limiter +\|[\s\S]*?\n(?=\n|$)/, `${table}\n`));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function judged(limiter: RegistryLimiter): Promise<Report> {
+async function judged(limiter: Limiter): Promise<Report> {
   const port = await freePort();
-  const isNginx = limiter.packages.length === 0;
-  const file = join(folder, isNginx ? 'nginx.conf' : 'server.js');
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
-  writeFileSync(
-    file,
-    isNginx
-      ? `pid ${folder}/nginx.pid; daemon off; error_log /dev/null; events {}\nhttp { access_log off; ${paths.join(' ')}\n${limiter.code.replaceAll('FOLDER', folder).replace('PORT', `${port}`)} }`
-      : `const port = ${port};\n${limiter.code}`,
-  );
-  const [command = '', ...args] = isNginx ? ['nginx', '-p', folder, '-c', file] : [process.execPath, file];
+  const [command = '', ...args] = commandOf(limiter, port);
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
     await untilTrue(() => accepts(port));
@@ -53,7 +54,7 @@ async function judged(limiter: RegistryLimiter): Promise<Report> {
       ...options,
       ...['--window', '10', '--full', '--json'],
     ]);
-    if (stdout === '') throw new Error(`${limiter.packages[0] ?? 'nginx'}, ${limiter.name}: ${stderr}`);
+    if (stdout === '') throw new Error(`${limiter.file}, ${limiter.name}: ${stderr}`);
     return JSON.parse(stdout);
   } finally {
     child.kill();
@@ -61,7 +62,14 @@ async function judged(limiter: RegistryLimiter): Promise<Report> {
   }
 }
 
-function rowOf({ name, packages: [own] }: RegistryLimiter, { family, rules }: Report): string {
+function commandOf({ file, options }: Limiter, port: number): string[] {
+  if (file !== 'nginx.conf') return [process.execPath, file, `${port}`, JSON.stringify(options ?? {})];
+  const text = readFileSync(join(PROGRAMS, file), 'utf8').replaceAll('FOLDER', folder).replace('PORT', `${port}`);
+  writeFileSync(join(folder, file), text.replace('OPTIONS', `${options}`).replace(/^#.*\n/, ''));
+  return ['nginx', '-p', folder, '-c', join(folder, file)];
+}
+
+function rowOf({ name, packages: [own] }: Limiter, { family, rules }: Report): string {
   const broken = rules.filter(({ verdict }) => verdict === 'failed').map(({ id, seen }) => `\`${id}\`: ${seen}`);
   return `| ${own ?? 'nginx `limit_req`'}, ${name} | ${versionOf(own)} | ${family} | ${broken.join('<br>') || '–'} |`;
 }

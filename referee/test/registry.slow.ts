@@ -6,8 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { temporaryFolder } from './kit/fixtures.ts';
 import { brokenIn } from './kit/stage.ts';
-import { install, judgeClient, service } from './registry/bench.ts';
-import { CLIENTS, type RegistryClient } from './registry/clients.ts';
+import { CLIENTS, install, judgeClient, type RegistryClient, service } from './registry/bench.ts';
 
 /**
  * HTTP clients, each with the setting that makes it right, are never accused. Needs the package registry for those of

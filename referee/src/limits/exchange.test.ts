@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { type Answer, momentOf, retryAfterOf, shown } from './exchange.ts';
+import { test } from 'node:test';
+import { type Answer, momentOf, retryAfterOf } from './exchange.ts';
 
 const answer = (more: Partial<Answer>): Answer => {
   return { status: 200, headers: new Map(), body: '', ...more };
@@ -37,26 +37,4 @@ test('a wait is digits, or the time from Date to a date and never below zero', (
   }
   assert.equal(retryAfterOf(withHeaders({ 'retry-after': NOW })), undefined, 'without a Date');
   assert.equal(retryAfterOf(withHeaders({})), undefined);
-});
-
-describe('an exchange is shown', () => {
-  const sent = { method: 'GET', path: '/categories', headers: {}, body: undefined };
-
-  test('line by line, without headers that explain nothing', () => {
-    const hidden = ['accept-encoding', 'connection', 'keep-alive', 'x-content-type-options', 'vary'];
-    const headers = { ...Object.fromEntries(hidden.map((name) => [name, 'x'])), date: NOW, 'x-a': '1\x1b' };
-    const made = shown({ ...sent, headers, body: ' {} ' }, { ...withHeaders(headers), body: ' [1]\n' });
-    assert.equal(made.request, `GET /categories\ndate: ${NOW}\nx-a: 1 \n{}`);
-    assert.equal(made.response, `200\ndate: ${NOW}\nx-a: 1 \n[1]`);
-    assert.equal(shown(sent).response, 'no answer');
-  });
-
-  test('with no more than 300 characters of a body, and its length', () => {
-    for (const [length, line] of [
-      [300, 'x'.repeat(300)],
-      [301, `${'x'.repeat(300)}… (301)`],
-    ] as const) {
-      assert.equal(shown(sent, answer({ body: 'x'.repeat(length) })).response, `200\n${line}`);
-    }
-  });
 });

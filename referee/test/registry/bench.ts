@@ -1,14 +1,39 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ClientReport } from '../../src/client/report.ts';
 import { judged, type StageOptions } from '../kit/stage.ts';
-import { CLIENTS, LANGUAGES, type RegistryClient } from './clients.ts';
 
-/** Installs the packages of every client into a folder. Needs the registry. */
+/** An HTTP client of the registries, with a program of three calls: a list, a create, a list. */
+export interface RegistryClient {
+  readonly name: string;
+  /** The program; `SETTING=yes` asks for its setting. */
+  readonly file: string;
+  /** From npm, in these versions. */
+  readonly packages?: readonly string[];
+  /** Prints the version of a client that comes with the machine. */
+  readonly version?: readonly string[];
+  /** The smallest setting that makes it right, in Markdown; absent where none is needed. */
+  readonly setting?: string;
+}
+
+const PROGRAMS = fileURLToPath(new URL('../../examples/clients', import.meta.url));
+/** How a program of a language is run. */
+const RUN: Readonly<Record<string, readonly string[]>> = {
+  '.mjs': ['node'],
+  '.py': ['python3', '-B'],
+  '.sh': ['sh'],
+  '.pl': ['perl'],
+};
+
+export const CLIENTS: readonly RegistryClient[] = JSON.parse(readFileSync(join(PROGRAMS, 'clients.json'), 'utf8'));
+
+/** Copies every program into a folder, and installs its packages there. Needs the registry. */
 export function install(folder: string): void {
+  cpSync(PROGRAMS, folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   const packages = new Set(CLIENTS.flatMap((each) => each.packages ?? []));
   mkdirSync(join(folder, 'dialect'));
@@ -52,20 +77,16 @@ export function service(): RequestListener {
   };
 }
 
-/** The command of a client's program, which it writes and, in Go and Java, builds. */
-function commandOf({ name, language = 'mjs', code }: RegistryClient, folder: string): readonly string[] {
-  const own = join(folder, name.replaceAll(/\W+/g, '-'));
-  mkdirSync(own, { recursive: true });
-  const file = join(own, language === 'java' ? 'Program.java' : `program.${language}`);
-  const { run, program } = LANGUAGES[language];
-  writeFileSync(file, program(code));
-  if (language === 'java') {
-    execFileSync('javac', [file], { stdio: 'inherit' });
-    return [...run, '-cp', own, 'Program'];
+/** The command of a client's program, which it builds where that is in Go or Java. */
+function commandOf({ file }: RegistryClient, folder: string): readonly string[] {
+  const [language, path] = [extname(file), join(folder, file)];
+  if (language === '.java') {
+    execFileSync('javac', [path], { stdio: 'inherit' });
+    return ['java', '-cp', folder, file.slice(0, -language.length)];
   }
-  if (language !== 'go') return [...run, file];
-  const built = join(own, 'program');
-  execFileSync('go', ['build', '-o', built, file], { stdio: 'inherit' });
+  if (language !== '.go') return [...(RUN[language] ?? []), path];
+  const built = path.slice(0, -language.length);
+  execFileSync('go', ['build', '-o', built, path], { stdio: 'inherit' });
   return [built];
 }
 
