@@ -5,7 +5,7 @@ import { type Config, withoutPassword } from '../config.ts';
 import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
-import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
+import { MIGRATION_NAMES, refusal } from './migrate.ts';
 import { connect, endSoon } from './postgres/connection.ts';
 import { tryWork } from './postgres/doctor.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
@@ -83,11 +83,8 @@ function writing(file: string): Finding {
 
 function tables(names: readonly string[]): Finding {
   const check = 'tables';
-  const needed = releaseNeeded(names.toSorted());
-  if (needed) {
-    const advice = 'install that version, or restore a backup from before it';
-    return problem(check, `The tables need ${needed} or later`, advice);
-  }
+  const refused = refusal(names);
+  if (refused) return problem(check, `The tables ${refused.finding}`, refused.advice);
   const later = names.length > MIGRATION_NAMES.length ? '; a later version has added to them' : '';
   if (isMigrated(names)) return ok(check, `The tables are up to date${later}`);
   return ok(check, '`pet-catalog serve` brings the tables up to date when it starts, as does `pet-catalog migrate`');

@@ -12,8 +12,6 @@ import type { DatabaseAddress } from '../config.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
 import { openEngine, openStorage } from './open.ts';
 
-type Ban = Record<'ends_at' | 'lifted_at', number | string | null>;
-
 const OPTIONS = { time: manualClock(), categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
 
 interface Place extends AsyncDisposable {
@@ -53,11 +51,11 @@ for (const [engine, place, skip] of [
   }, async () => {
     await using database = await place();
     // The name of a table that the last makes.
-    await database.execute('create table key_changes (stray text)');
-    await assert.rejects(openEngine(database.address), /key_changes.* already exists/);
+    await database.execute('create table history (stray text)');
+    await assert.rejects(openEngine(database.address), /history.* already exists/);
     const categories = 'select name from categories';
     await assert.rejects(database.execute(categories), /no such table|does not exist/);
-    await database.execute('drop table key_changes');
+    await database.execute('drop table history');
     await (await openEngine(database.address)).db.close();
     assert.deepEqual(await database.execute(categories), []);
     const applied = await database.execute('select name from kysely_migration order by name');
@@ -79,35 +77,32 @@ for (const [engine, place, skip] of [
     assert.deepEqual(await database.execute('select name from categories'), []);
   });
 
-  test(`tables of 0.1.0 are refused by what does not migrate, and keep one of two bans of a second, on ${engine}`, {
-    skip,
-  }, async () => {
+  test(`tables of 0.2.0 are refused by what does not migrate, on ${engine}`, { skip }, async () => {
     await using database = await place();
-    await (await openEngine(database.address)).db.close();
-    await database.execute(`insert into api_keys
-      (id, name, environment, plan, per_minute, per_day, scopes, created_at)
-      values ('k', 'n', 'production', 'free', 60, 1000, 's', 1)`);
-    for (const values of [`100, 160, 1, 'r', null`, `100, 400, 2, 'r', null`, `900, 960, 1, 'r', 930`])
-      await database.execute(`insert into bans values ('k', ${values})`);
     for (const purpose of ['migrate', 'serve'] as const) {
       await undo(database.address);
-      // As two instances imposed it, which agreed.
-      await database.execute(`insert into bans values ('k', 100, 160, 1, 'r', null)`);
       for (const other of ['read', 'change', 'create'] as const) {
         const refused = openEngine(database.address, { purpose: other });
         await assert.rejects(refused, /its tables are of an earlier release; run `pet-catalog migrate`/);
       }
       await (await openEngine(database.address, { purpose })).db.close();
-      assert.deepEqual(await database.execute('select route from key_route_usage'), []);
-      const bans = (await database.execute('select ends_at, lifted_at from bans order by started_at')) as Ban[];
-      assert.deepEqual(
-        bans.map(({ ends_at, lifted_at }) => [Number(ends_at), lifted_at && Number(lifted_at)]),
-        [
-          [400, null],
-          [960, 930],
-        ],
-      );
+      assert.deepEqual(await database.execute('select request_id from history'), []);
     }
+  });
+
+  test(`tables of 0.1.0 are refused by everything, which names the way and changes nothing, on ${engine}`, {
+    skip,
+  }, async () => {
+    await using database = await place();
+    await undo(database.address);
+    await database.execute("delete from kysely_migration where name >= '014'");
+    const names = await database.execute('select name from kysely_migration');
+    for (const purpose of ['read', 'change', 'create', 'migrate', 'serve'] as const) {
+      const opened = openEngine(database.address, { purpose });
+      await assert.rejects(opened, /its tables are of 0\.1\.0; run `pet-catalog migrate` of 0\.3\.0 first$/);
+    }
+    assert.deepEqual(await database.execute('select name from kysely_migration'), names);
+    await assert.rejects(database.execute('select request_id from history'), /no such table|does not exist/);
   });
 
   test(`a key that the release before issues or changes beside this one is found by what it has then, on ${engine}`, {
@@ -141,7 +136,7 @@ for (const [engine, place, skip] of [
     await database.execute("insert into kysely_migration values ('998-later@0.3.0', '2030-01-01T00:00:00Z')");
     await database.execute("insert into kysely_migration values ('999-later', '2030-01-02T00:00:00Z')");
     await assert.rejects(openEngine(database.address), /its tables need 0\.3\.0 or later; install that/);
-    assert.equal((await database.execute('select name from kysely_migration')).length, 16);
+    assert.equal((await database.execute('select name from kysely_migration')).length, 17);
   });
 }
 
@@ -165,11 +160,11 @@ test('a migration waits for a writer that is under way, and neither blocks the o
   await undo(database.address);
   const upgrade = await db.transaction(async (trx) => {
     await lock?.(trx, 'writers');
-    await trx.run(sql`lock table bans in row exclusive mode`);
+    await trx.run(sql`lock table audit_entries in row exclusive mode`);
     const opened = openEngine(database.address);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await untilEqual(async () => (await database.execute(waiting)).length, 1);
-    // The last migration alters this table before the other.
+    // The migration alters this table before the other.
     await trx.run(sql`lock table api_keys in row exclusive mode`);
     return { opened };
   });
@@ -186,18 +181,13 @@ test('SQLite tables that are up to date are opened while another process writes'
   await (await openEngine(database.address)).db.close();
 });
 
-/** Puts the tables back to those of 0.1.0. */
+/** Puts the tables back to those of 0.2.0. */
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
-  await db.run(sql`alter table api_keys drop column epoch`);
-  await db.run(sql`drop table key_changes`);
-  await db.run(sql`drop table key_route_usage`);
   await db.run(sql`drop table history`);
-  await db.run(sql`alter table outcomes rename to create_outcomes`);
-  await db.run(sql`create table attempts (id text)`);
   await db.run(sql`alter table api_keys drop column paused_at`);
   await db.run(sql`alter table api_keys drop column search`);
   await db.run(sql`alter table audit_entries drop column system_user`);
-  await db.run(sql`delete from kysely_migration where name >= '014'`);
+  await db.run(sql`delete from kysely_migration where name >= '015'`);
   await db.close();
 }

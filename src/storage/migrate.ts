@@ -2,8 +2,8 @@ import sql, { raw } from 'sql-template-tag';
 import type { Connection, Database, Engine } from './engine.ts';
 import type { Int64 } from './sql/tables.ts';
 
-/** The migrations that 0.1.0, the first release, ran one by one: every database has the tables of all, or is new. */
-const FIRST_RELEASE = [
+/** The migrations before the first here: a database has the tables of all of them and of that one, or is new. */
+const BEFORE = [
   '001-categories-keys-limits',
   '002-pets-orders-outcomes',
   '003-usage-audit-sessions',
@@ -15,7 +15,10 @@ const FIRST_RELEASE = [
   '009-filter-indexes',
   '010-operators',
   '011-rehearsal',
+  '012-route-usage',
+  '013-rehearsal-turns',
 ];
+const FIRST = '014-outcomes-bans-usage@0.2.0';
 
 /**
  * Every migration in order, loaded only when one is pending. Never change a released one. One that only adds is named
@@ -23,20 +26,22 @@ const FIRST_RELEASE = [
  * with, `NNN-what@0.3.0`: they read it in the database, and refuse.
  */
 const MIGRATIONS = {
-  '012-route-usage': async () => (await import('./migrations/first-release.ts')).tablesOfFirstRelease,
-  '013-rehearsal-turns': async () => (await import('./migrations/second-release.ts')).rehearsalTurns,
-  '014-outcomes-bans-usage@0.2.0': async () => (await import('./migrations/second-release.ts')).outcomesBansUsage,
+  [FIRST]: async () => (await import('./migrations/second-release.ts')).tablesOfSecondRelease,
   '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
   '016-history': async () => (await import('./migrations/third-release.ts')).history,
 };
 
 /** The names under which a database records the migrations applied to it. */
-export const MIGRATION_NAMES: readonly string[] = [...FIRST_RELEASE, ...Object.keys(MIGRATIONS)];
+export const MIGRATION_NAMES: readonly string[] = [...BEFORE, ...Object.keys(MIGRATIONS)];
 
-/** The first release that can work with tables to which these migrations were applied, if it is a later one. */
-export function releaseNeeded(applied: readonly string[]): string | undefined {
-  const later = applied.filter((name) => !MIGRATION_NAMES.includes(name));
-  return later.map((name) => name.split('@')[1]).findLast((release) => release !== undefined);
+/** Why this release must not touch tables with these migrations, and what to do; undefined if it may. */
+export function refusal(applied: readonly string[]): { finding: string; advice: string } | undefined {
+  if (applied.length > 0 && !applied.includes(FIRST))
+    return { finding: 'are of 0.1.0', advice: 'run `pet-catalog migrate` of 0.3.0 first' };
+  const later = applied.filter((name) => !MIGRATION_NAMES.includes(name)).toSorted();
+  const needed = later.map((name) => name.split('@')[1]).findLast((release) => release !== undefined);
+  if (needed === undefined) return undefined;
+  return { finding: `need ${needed} or later`, advice: 'install that version, or restore a backup from before it' };
 }
 
 /**
@@ -93,12 +98,12 @@ export async function migrate(
 
 async function appliedMigrations(on: Connection): Promise<string[]> {
   const rows = await on.all<{ name: string }>(sql`select name from kysely_migration`);
-  return rows.map(({ name }) => name).toSorted();
+  return rows.map(({ name }) => name);
 }
 
-/** Throws if a later release is needed: an earlier one must not write into tables that it does not understand. */
+/** Throws if this release must not touch the tables. */
 function pendingAfter(applied: readonly string[]) {
-  const needed = releaseNeeded(applied);
-  if (needed) throw new Error(`its tables need ${needed} or later; install that, or restore a backup from before it`);
+  const refused = refusal(applied);
+  if (refused) throw new Error(`its tables ${refused.finding}; ${refused.advice}`);
   return Object.entries(MIGRATIONS).filter(([name]) => !applied.includes(name));
 }

@@ -66,7 +66,7 @@ test('on tables of an earlier release every command but `migrate` and `serve` sa
   mkdirSync(join(cwd, 'data'), { mode: 0o700 });
   writeFileSync(
     join(cwd, 'data/pet-catalog.db'),
-    gunzipSync(readFileSync(new URL('../releases/0.1.0/sqlite.db.gz', import.meta.url))),
+    gunzipSync(readFileSync(new URL('../releases/0.2.0/sqlite.db.gz', import.meta.url))),
     { mode: 0o600 },
   );
   const before = bytesOf(join(cwd, 'data'));

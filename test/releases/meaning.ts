@@ -22,7 +22,7 @@ function countable(value: unknown): unknown {
 export async function assertPrinted(recorded: Recorded, beside: RunHereOptions): Promise<void> {
   await printedBy('migrate', beside);
   for (const [command, printed] of Object.entries(recorded.printed)) {
-    // The commands of 0.1.0 and 0.2.0 had the machine's time, which was behind: they show another end of a ban.
+    // The commands of 0.2.0 had the machine's time, which was behind: they show another end of a ban.
     const [now, then] = [await printedBy(command, beside), withoutBans(printed)];
     // Tokens of one second had no order until their ids began with the time, and lists became newest first.
     const isUnordered = /^(keys|operators) list/.test(command);

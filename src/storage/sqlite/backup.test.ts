@@ -283,7 +283,9 @@ test('a restore that is refused leaves everything as it was', async (t) => {
   }
   assert.throws(
     () => restore(from, file, NOW),
-    says(`The backup ${from} needs 9.0.0 or later: install that, or restore another`),
+    says(
+      `The tables of the backup ${from} need 9.0.0 or later: install that version, or restore a backup from before it`,
+    ),
   );
   overwrite(from);
   assert.throws(() => restore(from, file, NOW), says(/^The backup .*backup\.db is damaged: .+; restore another one$/));

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { realPath } from '../../stdx/real-path.ts';
 import { DatabaseNotOpened } from '../engine.ts';
-import { releaseNeeded } from '../migrate.ts';
+import { refusal } from '../migrate.ts';
 import { claimFile, isClaimed } from './claim.ts';
 import { appliedIn, countRows } from './contents.ts';
 import { isSound, movedAside, openChecked, openSound, openToRead, restoringFile } from './database-file.ts';
@@ -53,7 +53,7 @@ export function backUp(file: string, to: string, { force }: { force: boolean }):
  * one. The new file is checked, compared with the backup, and on the disk before anything else changes. A sound old one
  * is then replaced at once, after its log was moved into it. A damaged one is moved aside with its log: interrupted
  * between the two there is no database, and `openToWrite` says how to go on. Throws `DatabaseNotOpened` if a service
- * runs on the database, or the backup is damaged or of a later release.
+ * runs on the database, or the backup is damaged or its tables are refused.
  */
 export function restore(from: string, file: string, now: number): string | undefined {
   assertApart(from, file);
@@ -61,9 +61,8 @@ export function restore(from: string, file: string, now: number): string | undef
   // What an interrupted restore left may be all that there is.
   const isCopy = realPath(from) === realPath(copied);
   using source = openBackup(from);
-  const needed = releaseNeeded(appliedIn(source, from));
-  if (needed)
-    throw new DatabaseNotOpened(`The backup ${from} needs ${needed} or later: install that, or restore another`);
+  const refused = refusal(appliedIn(source, from));
+  if (refused) throw new DatabaseNotOpened(`The tables of the backup ${from} ${refused.finding}: ${refused.advice}`);
   using _claim = claimFile(file);
   try {
     if (!isCopy) {
