@@ -33,6 +33,21 @@ const writes: Program = async (client) => {
   await client.call('PATCH', '/things/1', 'cat');
   await client.call('DELETE', '/things/1');
 };
+const PER_CALL = { pause: () => 0 };
+const GRAPHQL: Partial<Habits> = {
+  headers: ({ name }, key): Record<string, string> => (name?.startsWith('mutation') ? { 'idempotency-key': key } : {}),
+  body: ({ name }) => JSON.stringify({ query: name }),
+};
+const queries: Program = async (client) => {
+  await client.call('POST', '/graphql', 'query Things { things { id } }');
+  await client.call('POST', '/graphql', 'mutation Add { add(name: "{query}") { id } }');
+  await client.call('POST', '/graphql', 'mutation Remove { remove(id: 1) { id } }');
+  await client.call('POST', '/graphql', '{ things { id } }');
+};
+const procedures: Program = async (client) => {
+  await client.call('POST', '/rpc', 'things.add');
+  await client.call('POST', '/rpc', 'things.remove');
+};
 const NO_RETRIES = { wait: () => undefined };
 const inPool =
   (workers: number, work: (client: SmallClient, worker: number) => Promise<unknown>): Program =>
@@ -50,8 +65,6 @@ const run = ({ habits = {}, program = shop, ...options }: Client) =>
       client.close();
     }
   }, options);
-
-const PER_CALL = { pause: () => 0 };
 
 const RIGHT: Readonly<Record<string, Client>> = {
   'exponential backoff': {},
@@ -105,6 +118,14 @@ const RIGHT: Readonly<Record<string, Client>> = {
       await client.call('POST', '/graphql', 'query');
     },
     asked: { customs: { safe: ['POST /graphql'], scope: undefined, triesMax: 10, toleranceMs: 100 } },
+  },
+  'queries of GraphQL without keys, and mutations with one': { habits: GRAPHQL, program: queries },
+  'calls of JSON-RPC, whose id is another with each try': {
+    habits: {
+      headers: (_, key) => ({ 'idempotency-key': key }),
+      body: ({ name }) => JSON.stringify({ jsonrpc: '2.0', id: Math.random(), method: name }),
+    },
+    program: procedures,
   },
   'a pool of eight workers with equal calls': {
     habits: PER_CALL,
@@ -221,6 +242,29 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     },
   },
   'sends no Idempotency-Key': { rule: 'once', kinds: ['POST /things'], habits: { headers: () => ({}) } },
+  'sends mutations without a key': {
+    rule: 'once',
+    kinds: ['POST /graphql mutation Add', 'POST /graphql mutation Remove'],
+    habits: { ...GRAPHQL, headers: () => ({}) },
+    program: queries,
+  },
+  'calls by JSON-RPC without a key, and counts its tries': {
+    rule: 'once',
+    kinds: ['POST /rpc things.add', 'POST /rpc things.remove'],
+    habits: {
+      headers: () => ({}),
+      body: ({ name }, attempt) => JSON.stringify({ jsonrpc: '2.0', id: attempt, method: name }),
+    },
+    program: procedures,
+  },
+  'asks AWS by POST, and puts without a key': {
+    rule: 'once',
+    kinds: ['POST / Things_2012.PutThing', 'POST / Things_2012.DeleteThing'],
+    habits: { headers: ({ name = '' }) => ({ 'x-amz-target': name }) },
+    program: async (client) => {
+      for (const name of ['Get', 'Put', 'Delete']) await client.call('POST', '/', `Things_2012.${name}Thing`);
+    },
+  },
   'sends another Idempotency-Key with each try': {
     rule: 'once',
     kinds: ['POST /things'],

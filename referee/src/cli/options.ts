@@ -42,7 +42,7 @@ export function withProxyOptions(command: Command): Command {
     .option('--remote', 'allow an upstream outside this machine and private networks')
     .option('--dialect <folder>', 'made-up answers in the form of the API, such as 429.json')
     .option('--idempotency <name>', 'a header, or a member of the body ($.key), that has the key of a create', collect)
-    .option('--safe <kind>', "a POST that only reads, such as 'POST /graphql'", collect)
+    .option('--safe <kind>', "a POST that only reads, such as 'POST /search'", collect)
     .option('--scope <scope>', 'the requests that share a limit: key, route or all')
     .option('--header <assignment>', 'NAME=VALUE, sent with every request; it is in no report', collect)
     .option('--cert <file>', 'a certificate to speak TLS to the client')

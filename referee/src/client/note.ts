@@ -19,11 +19,11 @@ export interface Note {
   readonly method: string;
   /** The path, shortened. */
   readonly path: string;
-  /** Method and path, with `{}` for the segments that name one resource. */
+  /** Method, path with `{}` for the segments that name one resource, and the operation where an address has many. */
   readonly kind: string;
   /** A digest of method, path, query and body. */
   readonly call: string;
-  /** A digest; null without a body. */
+  /** A digest; empty without a body, null for one that did not arrive, which is compared with nothing. */
   readonly body: string | null;
   /** A digest; null without a key. */
   readonly idempotencyKey: string | null;
@@ -80,8 +80,17 @@ const NUMBER_OR_UUID = /^(\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 const OPAQUE = /^(?=.*\d).{12,}$/;
 const KIND_CHARACTERS_MAX = 100;
 
-/** The kind of a request: its method and path, with `{}` for a number, a UUID, or a long segment with a digit. */
-export function kindOf(method: string, path: string): string {
+/**
+ * The kind of a request: its method, its path with `{}` for a number, a UUID, or a long segment with a digit, and its
+ * operation.
+ */
+export function kindOf(method: string, path: string, operation?: string): string {
   const segments = path.split('/').map((each) => (NUMBER_OR_UUID.test(each) || OPAQUE.test(each) ? '{}' : each));
-  return `${method} ${segments.join('/')}`.slice(0, KIND_CHARACTERS_MAX);
+  const address = `${method} ${segments.join('/')}`.slice(0, KIND_CHARACTERS_MAX);
+  return operation === undefined ? address : `${address} ${operation}`;
+}
+
+/** A request in words: its method, path and operation. */
+export function nameOf({ method, path, kind }: Pick<Note, 'method' | 'path' | 'kind'>): string {
+  return [method, path, ...kind.split(' ').slice(2)].join(' ');
 }

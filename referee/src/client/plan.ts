@@ -22,8 +22,8 @@ export interface Planned {
 /** The plays that a client needs, the most telling first; `isWhole` has the faults for good for every kind. */
 export function planFor({ calls, expected }: Learned, customs: Customs, isWhole: boolean): Planned[] {
   const at = (kind: string, fault: string, nth: number): Planned => {
-    const [method = '', path = ''] = kind.split(' ');
-    const aim = `${nth === 1 ? '' : `${nth}.`}${method} ${path.replaceAll('{}', '*')}`;
+    const [method = '', path = '', ...operation] = kind.split(' ');
+    const aim = [`${nth === 1 ? '' : `${nth}.`}${method}`, path.replaceAll('{}', '*'), ...operation].join(' ');
     return { script: `${fault}@${aim}`, kind };
   };
   const rounds = calls.flatMap(({ kind, count, hasJson }) => {

@@ -14,6 +14,7 @@ import {
 } from './rules.ts';
 
 const EVIDENCE_MAX = 3;
+const MAY_READ = /^POST \S*(login|token|search|query)$|^POST \S+ (?!mutation)./i;
 const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
 /** Steps that no client survives. */
 const FATAL = /^(revoked|status:4|stall|quota|ban|(limit|limit-date|limit-reset|unavailable):\d{3,}$)/;
@@ -135,10 +136,17 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
       verdict: isFree ? 'no' : 'broken',
       play: first.play.script,
       evidence: evidenceOf(unknown.length > 0 ? unknown : found),
-      fix: RULES[rule].fix,
+      fix: fixOf(kind, rule),
       ...(unknown.length === 0 && { isKnown: true }),
     },
   ];
+}
+
+/** The advice; a POST of which nobody but its API knows whether it changes something is asked about. */
+function fixOf(kind: string, rule: RuleName): string {
+  const { fix } = RULES[rule];
+  const isDoubtful = /^(once|retries-safely|tells)$/.test(rule) && MAY_READ.test(kind);
+  return isDoubtful ? `${fix}; if it only reads: --safe '${kind}'` : fix;
 }
 
 /** At most three pieces of evidence, of different plays where there are some. */

@@ -1,7 +1,7 @@
 import type { Scope } from '../proxy/follower.ts';
 import { type Chain, chainsOf, type Group, ownWaitsOf, type Request, requestsOf } from './calls.ts';
 import { areOverlapping, isConfirmed, type Learned } from './learned.ts';
-import { type Play, TOLERANCE_MS } from './note.ts';
+import { nameOf, type Play, TOLERANCE_MS } from './note.ts';
 
 /** Fewer retries show nothing of a backoff with jitter. */
 const RETRIES_JUDGED_MIN = 3;
@@ -15,6 +15,8 @@ const REACTION_MS = 1_000;
 const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 409, 410, 413, 415, 422]);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const CREATES: ReadonlySet<string> = new Set(['POST', 'PATCH']);
+/** Operations that read: queries of GraphQL, and those of AWS that are named so. */
+const READS = /^POST \S+ (?:(query|subscription)( |$)|[\w.]+\.(Batch)?(Get|List|Describe|Query|Scan|Search|Lookup))/;
 /** Steps that a single retry cures, or a few. */
 const CURABLE =
   /^(limit|limit-date|limit-ms|limit-bare|limit-reset|unavailable|unknown|lost|cut|reset|error|slow|grease|ok)(:|@|$)/;
@@ -110,9 +112,9 @@ export function cellOf(kind: string, rule: RuleName): string {
   return `${rule} ${kind}`;
 }
 
-/** True for a kind that changes something; the POSTs that only read are a custom of the API. */
+/** True for a kind that changes something; other POSTs that only read are a custom of the API. */
 export function isWrite(kind: string, { safe }: Customs): boolean {
-  return WRITES.has(methodOf(kind)) && !safe.includes(kind);
+  return WRITES.has(methodOf(kind)) && !READS.test(kind) && !safe.includes(kind);
 }
 
 /** True for a kind whose repetition needs a key. */
@@ -308,7 +310,7 @@ class Judging {
       creates,
       ({ idempotencyKey, method, path }) => `${idempotencyKey} ${method} ${path}`,
     ).values()) {
-      const [first, ...later] = same;
+      const [first, ...later] = same.filter(({ body }) => body !== null);
       const other = first?.idempotencyKey == null ? undefined : later.find(({ body }) => body !== first.body);
       const before = other && same.findLast((each) => isKnownTo(each, other) && each.isUnknown);
       if (!other || !before) continue;
@@ -466,8 +468,8 @@ function mention(request: Request): string {
   return `request ${placeOf(request)}`;
 }
 
-function placeOf({ number, method, path }: Request): string {
-  return `${number} (${method} ${path})`;
+function placeOf(request: Request): string {
+  return `${request.number} (${nameOf(request)})`;
 }
 
 function ms(duration: number): string {

@@ -48,6 +48,8 @@ export interface Aim {
   readonly method: string;
   /** `*` is one segment; undefined for any path. */
   readonly path: string | undefined;
+  /** An operation of GraphQL, JSON-RPC or AWS; undefined for any. */
+  readonly operation?: string | undefined;
 }
 
 export interface Step {
@@ -78,8 +80,8 @@ export function stepText({ name, value, aim }: Step): string {
   return aim ? `${text}@${aimText(aim)}` : text;
 }
 
-function aimText({ nth, method, path }: Aim): string {
-  return `${nth === 1 ? '' : `${nth}.`}${method}${path === undefined ? '' : ` ${path}`}`;
+function aimText({ nth, method, path, operation }: Aim): string {
+  return [`${nth === 1 ? '' : `${nth}.`}${method}`, path, operation].filter(Boolean).join(' ');
 }
 
 /** The text of a script, the same for scripts with the same steps. Throws `Mistake`. */
@@ -124,11 +126,12 @@ function parseStep(item: string): [Step[], number] {
 }
 
 function parseAim(text: string, item: string): Aim {
-  const [, nth = '1', method, path] = /^(?:([1-9]\d{0,3})\.)?([A-Z]+)(?: (\/\S*))?$/.exec(text) ?? [];
+  const [, nth = '1', method, path, operation] =
+    /^(?:([1-9]\d{0,3})\.)?([A-Z]+)(?: (\/\S*)(?: (\S.*))?)?$/.exec(text) ?? [];
   if (method === undefined) {
     throw new Mistake(`The step ${quote(item)} is aimed at ${quote(text)}; write @METHOD, @3.GET or @POST /a/*`);
   }
-  return { nth: Number(nth), method, path };
+  return { nth: Number(nth), method, path, ...(operation && { operation }) };
 }
 
 function numberOf(name: StepName, written: string | undefined, item: string): number {

@@ -1,5 +1,5 @@
 import type { Suite, Timeline, Verdict } from '../report/write.ts';
-import type { Note, Play } from './note.ts';
+import { type Note, nameOf, type Play } from './note.ts';
 import { type Cell, type ClientReport, untestable } from './report.ts';
 import { RULE_NAMES, RULES } from './rules.ts';
 
@@ -56,13 +56,13 @@ function timelineOf({ script, requests, command }: Play): Timeline {
 
 function rowOf(note: Note, index: number, before: Note | undefined): string[] {
   const asked = before?.isDelivered ? before.retryAfter : null;
-  const { method, path, step, isEarly, status, isDelivered, isDone } = note;
+  const { step, isEarly, status, isDelivered, isDone } = note;
   const answer = status === null ? 'none' : isDelivered ? `${status}` : `${status}, not all of it`;
   return [
     `${index + 1}`,
     before ? `${Math.round(Math.max(0, note.at - before.answeredAt))} ms` : '',
     asked === null ? '' : `${Math.round(asked * 1_000) / 1_000} s`,
-    `${method} ${path}`,
+    nameOf(note),
     step ?? (isEarly ? 'early' : ''),
     isDelivered && (status ?? 500) < 400 ? answer : `${answer}; ${isDone ? 'carried out' : 'nothing done'}`,
   ];

@@ -10,6 +10,7 @@ import { type MadeUp, secondsToWait } from './dialect.ts';
 import type { Follower, Turn } from './follower.ts';
 import { greasedJson, holdsObject, unknownHeaders } from './grease.ts';
 import { credentialsOf, endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, without } from './headers.ts';
+import { meaningOf } from './operation.ts';
 
 const PATH_CHARACTERS_MAX = 100;
 /** A longer JSON text is passed on as it is. */
@@ -56,6 +57,9 @@ export class Exchange {
   /** The beginning of the body; undefined where it is longer than may be looked at. */
   #sent: Buffer | undefined = Buffer.alloc(0);
   #bodyDigest: string | null = null;
+  #operation: string | undefined;
+  /** The whole body, if it was read before the step was known. */
+  #ahead: readonly Buffer[] | undefined;
   #answer: { status: number; fields: Fields; retryAfter: number | null } | undefined;
   #answeredAt: number | undefined;
   #isDelivered = false;
@@ -92,7 +96,7 @@ export class Exchange {
       answeredAt: this.#answeredAt ?? this.#context.clock.steadyMs(),
       method: this.#method,
       path: this.#path.slice(0, PATH_CHARACTERS_MAX),
-      kind: kindOf(this.#method, this.#path),
+      kind: kindOf(this.#method, this.#path, this.#operation),
       call: digest(`${this.#method} ${pathOf(this.#request.url ?? '')} ${this.#bodyDigest}`),
       body: this.#bodyDigest,
       idempotencyKey: key === undefined ? null : digest(key.replace(/^"(.*)"$/, '$1')),
@@ -121,7 +125,9 @@ export class Exchange {
     const { upstream, dialect } = this.#context;
     const [method, path] = [this.#method, this.#path];
     const ownPath = path.startsWith(upstream.path) ? path.slice(upstream.path.length) : path;
-    this.#turn = follower.take({ method, path, ownPath, credentials: this.credentials });
+    if (follower.isByOperation) await this.#readAhead();
+    const operation = this.#operation;
+    this.#turn = follower.take({ method, path, ownPath, operation, credentials: this.credentials });
     const made = this.#turn && this.#step !== 'unknown' ? dialect.answerOf(this.#turn) : undefined;
     if (made || this.#step === 'reset') await this.#readBody();
     if (made) this.answer(made);
@@ -188,8 +194,17 @@ export class Exchange {
     await drain(this.#body()).catch(() => {});
   }
 
-  /** The chunks of the body; its digest is kept. */
+  /** Reads a body that may name an operation. */
+  async #readAhead(): Promise<void> {
+    if (isJson(fieldOf(this.#fields, 'content-type'))) {
+      if (this.#request.headers.expect !== undefined) this.#response.writeContinue();
+      this.#ahead = await Array.fromAsync(this.#body()).catch(() => undefined);
+    } else this.#operation = meaningOf(this.#fields, undefined).operation;
+  }
+
+  /** The chunks of the body; its digest and its operation are kept. */
   async *#body(): AsyncGenerator<Buffer, void> {
+    if (this.#ahead) return yield* this.#ahead;
     const content = createHash('sha256');
     let bytes = 0;
     for await (const chunk of this.#request as AsyncIterable<Buffer>) {
@@ -198,10 +213,12 @@ export class Exchange {
       this.#sent = this.#sent && bytes <= INSPECTED_BYTES_MAX ? Buffer.concat([this.#sent, chunk]) : undefined;
       yield chunk;
     }
-    if (bytes === 0) return;
+    const meaning = meaningOf(this.#fields, this.#sent);
+    this.#operation = meaning.operation;
     const whole = content.digest('base64url').slice(0, DIGEST_CHARACTERS);
     const changing = this.#changingPart();
-    this.#bodyDigest = changing && this.#sent ? digest(this.#sent.toString('latin1').replaceAll(changing, '')) : whole;
+    const text = meaning.content ?? (changing && this.#sent?.toString('latin1').replaceAll(changing, ''));
+    this.#bodyDigest = bytes === 0 ? '' : text === undefined ? whole : digest(text);
   }
 
   /** The part of a body that may differ between tries of one call: the boundary of a form, or a key in the body. */

@@ -15,6 +15,7 @@ export interface Arriving {
   readonly path: string;
   /** The path below the upstream's base address, by which a step may be aimed too. */
   readonly ownPath: string;
+  readonly operation: string | undefined;
   readonly credentials: string;
 }
 
@@ -56,6 +57,11 @@ export class Follower {
     this.#aims = new Set(this.steps.flatMap(({ aim }) => aim ?? []));
     this.#clock = clock;
     this.#scope = scope;
+  }
+
+  /** True if a step waits for an operation, which may stand in the body of a request. */
+  get isByOperation(): boolean {
+    return [...this.#aims].some(({ operation }) => operation !== undefined);
   }
 
   /** The number of steps that were spent. */
@@ -118,8 +124,8 @@ export class Follower {
 }
 
 /** True if a step may be met by a request, whichever it is of its kind. */
-function matches({ method, path }: Aim, request: Pick<Arriving, 'method' | 'path' | 'ownPath'>): boolean {
-  if (method !== request.method) return false;
+function matches({ method, path, operation }: Aim, request: Arriving): boolean {
+  if (method !== request.method || (operation ?? request.operation) !== request.operation) return false;
   return path === undefined || [request.path, request.ownPath].some((each) => isLike(path, each));
 }
 

@@ -2,7 +2,7 @@ import { kindOf, type Note } from '../../src/client/note.ts';
 
 /** A request on a connection, with what differs from a GET that is answered with 200 at once. */
 export function note(at: number, differs: Partial<Note> = {}): Note {
-  const { method = 'GET', path = '/a', body = null } = differs;
+  const { method = 'GET', path = '/a', body = '' } = differs;
   const about = { method, path, kind: kindOf(method, path), call: `${method} ${path} ${body}`, body };
   const caller = { idempotencyKey: null, isConditional: false, credentials: 'a', connection: 1, connectedAt: 0 };
   const answer = { isEarly: false, status: 200, retryAfter: null, isDelivered: true, isDone: true, hasJson: true };
