@@ -8,10 +8,8 @@ const OF_READS = ['limit:1', 'lost', 'error*2', 'unavailable:1', 'cut', 'limit-d
 const FOR_GOOD_PLACE_MAX = 22;
 /** Faults that nothing but stopping helps against. */
 const FOR_GOOD = ['error*12', 'revoked'];
-/** So often a kind comes that its middle and its last call are aimed at too. */
-const PLACES_MIN = 3;
 /** The rules that only a fault for good tests, which the usual plan has for one kind. */
-const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
+export const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
 
 /** A play that is planned: a fault aimed at a kind of request. */
 export interface Planned {
@@ -29,8 +27,7 @@ export function planFor({ calls, expected }: Learned, customs: Customs, isWhole:
   const rounds = calls.flatMap(({ kind, count, hasJson }) => {
     const ofReads = OF_READS.filter((fault) => hasJson || fault !== 'grease');
     const faults = isWrite(kind, customs) ? OF_WRITES : ofReads;
-    const places = count < PLACES_MIN ? [1] : [1, Math.ceil(count / 2), count];
-    return [...new Set(places)].flatMap((nth, turn) =>
+    return [...new Set([1, count])].flatMap((nth, turn) =>
       faults.map((fault, index) => ({ round: turn * faults.length + index, planned: at(kind, fault, nth) })),
     );
   });

@@ -1,6 +1,6 @@
 import { type KindCount, kindsOf, type Learned } from './learned.ts';
 import type { Play } from './note.ts';
-import { appliesTo, asked } from './plan.ts';
+import { appliesTo, asked, TESTED_FOR_GOOD } from './plan.ts';
 import {
   type Customs,
   cellOf,
@@ -15,7 +15,6 @@ import {
 
 const EVIDENCE_MAX = 3;
 const MAY_READ = /^POST \S*(login|token|search|query)$|^POST \S+ (?!mutation)./i;
-const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
 /** Steps that no client survives. */
 const FATAL = /^(revoked|status:4|stall|quota|ban|(limit|limit-date|limit-reset|unavailable):\d{3,}$)/;
 const FAILURES_SURVIVED_MAX = 9;

@@ -15,12 +15,10 @@ type Unit = 'Unix seconds' | 'Unix milliseconds' | 'seconds from now' | 'dates';
 /** Names of the three headers, by prefix; the first that an answer has is the family. */
 const PREFIXES = ['X-RateLimit-', 'X-Rate-Limit-', 'RateLimit-'];
 const NUMBER = /^\d{1,15}(\.\d+)?$/;
-const FORM = 'value of the form that it had at first';
 
 const NONE: Family = {
   name: 'no headers but Retry-After',
   names: { limit: '', remaining: '', reset: '' },
-  form: FORM,
   windowSeconds: undefined,
   resetTolerance: 1,
   read: () => ({ limit: undefined, remaining: undefined, reset: undefined }),
@@ -48,7 +46,6 @@ function threeHeaders(answer: Answer, given?: readonly string[]): Family | undef
   return {
     name: `${[limit, remaining, reset].filter(Boolean).join(', ')}${unit ? ` in ${unit}` : ''}`,
     names: { limit, remaining, reset },
-    form: FORM,
     windowSeconds: windowIn(answer.headers.get('ratelimit-policy') ?? textOf(answer, limit)),
     resetTolerance: unit === 'Unix seconds' ? 0 : 1,
     read: (each) => ({
@@ -72,7 +69,6 @@ function draft(answer: Answer): Family | undefined {
       remaining: 'RateLimit',
       reset: dateOf(answer) === undefined ? '' : 'RateLimit',
     },
-    form: FORM,
     windowSeconds: isOld ? windowIn(answer.headers.get('ratelimit-policy')) : numberIn(leastOf(answer).policy?.w),
     resetTolerance: 1,
     read: (each) => (isOld ? oldDraft(each) : newDraft(each)),

@@ -12,32 +12,24 @@ export interface LimitState {
 export interface Reading {
   /** The name of each header in reports; empty for one that does not exist. */
   readonly names: Readonly<Record<keyof LimitState, string>>;
-  /** What a value in another form is no instance of. */
-  readonly form: string;
   read(answer: Answer): LimitState;
   isRefusal(answer: Answer): boolean;
 }
 
 /** A limit that is judged: who is limited, which requests count, and how its state is read. */
 export interface Limited extends Reading {
-  /** The caller in reports. */
-  readonly caller: string;
   /** The request that spends the limit. */
   readonly first: Wanted;
-  /** Other requests of the same caller, which count in the same limit, by name. */
-  readonly others: Readonly<Record<string, Wanted>>;
+  /** Another request of the same caller, which counts in the same limit; undefined if none is known. */
+  readonly second?: Wanted | undefined;
   /** A request of another caller, with a limit of its own; undefined if none is known. */
   readonly stranger?: Wanted | undefined;
   /** Answers to `first` before the spending, in order. */
   readonly begun: readonly Exchange[];
   /** True if `begun` or, if it is empty, the spending has the first request of a window. */
   readonly isFresh: boolean;
-  /** Taken for a limit that is not told. */
-  readonly limitUntold: number;
   /** A larger limit is not spent. */
   readonly limitMax: number;
-  /** What to do about a larger one. */
-  adviceFor(limit: number): string;
   /** The time in which `Limit` requests come back. */
   readonly windowSeconds: number;
   /** Seconds by which the moment of one window may differ from answer to answer. */

@@ -7,7 +7,7 @@ import type { Limited } from './limited.ts';
 import { reach } from './reach.ts';
 import { expect, published, type Report, type Rule } from './rule.ts';
 import { expectLimits, LIMIT_RULES } from './rules.ts';
-import { spend } from './spending.ts';
+import { OTHER_REQUESTS, spend } from './spending.ts';
 import { countsOf } from './suite.ts';
 import { type Pace, Trial } from './trial.ts';
 
@@ -15,8 +15,6 @@ const FIRST_REQUESTS = 3;
 const REFILL_SECONDS = 1.1;
 const TRIES_MAX = 5;
 const WINDOW_SECONDS = 60;
-/** The requests of a run that are no spending: the first ones, those beyond the limit, and those after it. */
-const OTHER_REQUESTS = 75;
 const MASK = '***';
 const SECRET_LENGTH_MIN = 8;
 
@@ -129,14 +127,11 @@ function limitedBy(family: Family, { answers, around }: Opening, options: Limits
   };
   return {
     ...family,
-    caller: 'the caller',
     first,
-    others: second ? { 'the second request': second } : {},
+    second,
     stranger,
     begun,
     isFresh: isClear && limit !== undefined && remaining === limit - 1,
-    limitUntold: requestsMax,
-    adviceFor: (larger) => `--max ${larger + OTHER_REQUESTS + 1} spends them`,
     limitMax: names.limit === '' ? requestsMax : requestsMax - OTHER_REQUESTS,
     windowSeconds: windowSeconds ?? family.windowSeconds ?? WINDOW_SECONDS,
     isRefusal,

@@ -3,6 +3,8 @@ import { limitedOf } from './limited.ts';
 import { known } from './rule.ts';
 import type { Trial } from './trial.ts';
 
+/** The requests of a run that are no spending: the first ones, those beyond the limit, and those after it. */
+export const OTHER_REQUESTS = 75;
 /** The number of requests beyond the limit that show that there is none. */
 const BEYOND = 40;
 const GROUP_MAX = 16;
@@ -15,6 +17,7 @@ const WINDOWS_MAX = 2;
 /** A shorter wait has no half that is worth a look. */
 const HALVED_SECONDS_MIN = 6;
 const TRIES_MAX = 5;
+export const NO_REFUSALS = 'the caller was never refused';
 
 /** Answers to the limited caller that were asked for at once: one, or several. A failure of the server is none of them. */
 interface Group {
@@ -62,7 +65,7 @@ export async function spendToLastToken(trial: Trial): Promise<Spent> {
 /** Refusals of the spent caller, a second apart. Skipped if it was never refused. */
 export async function refusals(trial: Trial): Promise<readonly [Exchange, ...Exchange[]]> {
   const { refused } = await trial.once(spend);
-  const found: [Exchange, ...Exchange[]] = [known(refused, `${limitedOf(trial).caller} was never refused`)];
+  const found: [Exchange, ...Exchange[]] = [known(refused, NO_REFUSALS)];
   for (let tries = 0; found.length < REFUSALS && tries < 2 * REFUSALS; tries += 1) {
     await trial.wait(1, 'the next refusal');
     const next = await ask(trial, 1);
@@ -72,29 +75,18 @@ export async function refusals(trial: Trial): Promise<readonly [Exchange, ...Exc
   return found;
 }
 
-interface Elsewhere {
-  readonly name: string;
-  readonly exchange: Exchange;
-  /** The refusal just before, and the seconds that passed since. */
-  readonly refused: Exchange;
-  readonly secondsLater: number;
-}
-
-/** Answers to the other requests of the spent caller, each after a refusal. */
+/** The answer to the second request of the spent caller, just after a refusal. Skipped without one. */
 export async function elsewhere(trial: Trial) {
   await trial.once(refusals);
-  const found: Elsewhere[] = [];
-  for (const [name, wanted] of Object.entries(limitedOf(trial).others)) {
-    const refused = await askUntilRefused(trial);
-    const refusedAt = trial.secondsPassed;
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const exchange = await trial.sendOnce(wanted);
-      if (exchange.status >= 500 && !limitedOf(trial).isRefusal(exchange)) continue;
-      found.push({ name, refused, exchange, secondsLater: trial.secondsPassed - refusedAt });
-      break;
-    }
+  const second = known(limitedOf(trial).second, 'there is no other request; --second names one');
+  const refused = await askUntilRefused(trial);
+  const refusedAt = trial.secondsPassed;
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const exchange = await trial.sendOnce(second);
+    const isAnswer = exchange.status < 500 || limitedOf(trial).isRefusal(exchange);
+    if (isAnswer) return { refused, exchange, secondsLater: trial.secondsPassed - refusedAt };
   }
-  return found;
+  throw new Skipped('the server fails again and again');
 }
 
 /** Waits as refusals of the spent caller say, and asks again: `after` is the answer, `early` one before half. */
@@ -104,10 +96,10 @@ export async function waitOut(trial: Trial) {
 }
 
 async function outlast(trial: Trial) {
-  const { isRefusal, caller } = limitedOf(trial);
+  const { isRefusal } = limitedOf(trial);
   const first = await askUntilRefused(trial);
   const told = known(retryAfterOf(first), 'there is no Retry-After');
-  const why = `Retry-After of ${caller} lasts`;
+  const why = 'Retry-After lasts';
   let early: Exchange | undefined;
   if (trial.options.isFull && told >= HALVED_SECONDS_MIN) {
     await trial.wait(Math.floor(told / 2) - 1, why);
@@ -122,13 +114,13 @@ async function outlast(trial: Trial) {
 
 /** Spends what is left, and returns the refusal. Skipped if there is none. */
 async function askUntilRefused(trial: Trial): Promise<Exchange> {
-  const { limitMax, caller } = limitedOf(trial);
+  const { limitMax } = limitedOf(trial);
   const width = widthFor(trial, limitMax / 2);
   for (let sent = 0; sent <= limitMax; sent += width) {
     const [refused] = (await ask(trial, width)).refused;
     if (refused) return refused;
   }
-  throw new Skipped(`${caller} was not refused again`);
+  throw new Skipped('the caller was not refused again');
 }
 
 /** One answer to the limited caller. Skipped if the server fails again and again. */
@@ -203,7 +195,7 @@ async function spendWindow(trial: Trial, begun: readonly Exchange[], isFresh: bo
     const group = await ask(trial, size);
     if (hasEnded(trial, groups, group)) {
       windows += 1;
-      if (windows > WINDOWS_MAX) throw new Skipped(`the window of ${limitedOf(trial).caller} ended twice meanwhile`);
+      if (windows > WINDOWS_MAX) throw new Skipped('the window ended twice meanwhile');
       // A group that straddles the end shows neither window.
       [groups, isWhole, volley] = [size === 1 ? [group] : [], size === 1, undefined];
       continue;
@@ -214,7 +206,7 @@ async function spendWindow(trial: Trial, begun: readonly Exchange[], isFresh: bo
     const refilled = refilledIn(trial, groups);
     const isOver = countAdmitted(groups) + countUnknown(groups) > limitOf(trial, groups) + refilled + BEYOND;
     const { other } = group;
-    if (other && used === 0) throw new Skipped(`${limitedOf(trial).caller} is answered with ${other.status}`);
+    if (other && used === 0) throw new Skipped(`the caller is answered with ${other.status}`);
     if (refused || other || isOver) {
       return { limit: limitOf(trial, groups), groups, volley, refused, other, isWhole, refilled };
     }
@@ -227,16 +219,16 @@ function isUnclear({ volley, refused }: Spent): boolean {
 }
 
 function limitOf(trial: Trial, groups: readonly Group[]): number {
-  const { caller, limitUntold, limitMax, adviceFor, read } = limitedOf(trial);
+  const { limitMax, read } = limitedOf(trial);
   const [first] = groups.flatMap(({ admitted }) => admitted);
   if (!first) {
-    if (groups.some(({ refused }) => refused.length > 0)) throw new Skipped(`${caller} is spent; give a fresh one`);
+    if (groups.some(({ refused }) => refused.length > 0)) throw new Skipped('the caller is spent; give a fresh one');
     if (groups.length > TRIES_MAX) throw new Skipped('the server fails again and again');
-    return limitUntold;
+    return trial.options.requestsMax;
   }
-  const limit = read(first).limit ?? limitUntold;
-  if (limit > limitMax) throw new Skipped(`${caller} has ${limit} requests; ${adviceFor(limit)}`);
-  return limit;
+  const limit = read(first).limit ?? trial.options.requestsMax;
+  if (limit <= limitMax) return limit;
+  throw new Skipped(`the caller has ${limit} requests; --max ${limit + OTHER_REQUESTS + 1} spends them`);
 }
 
 /** The requests that are admitted from the first of the groups on, by its `Remaining`. */

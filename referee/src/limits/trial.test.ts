@@ -48,10 +48,3 @@ test('every request and every wait ends with the time of the run', async () => {
   await assert.rejects(trialOf({ lateBy: 25 }).trial.sendOnce({}), { message: 'it is late' });
   await assert.rejects(trialOf({ lateBy: 26 }).trial.sendOnce({}), { message: 'the time is over; --full has more' });
 });
-
-test('no more requests are sent than the run may send', async () => {
-  const { trial, timeouts } = trialOf({ requestsMax: 2 });
-  for (let i = 0; i < 2; i += 1) await trial.sendOnce({});
-  await assert.rejects(trial.sendOnce({}), { message: '2 requests were sent; --max allows more' });
-  assert.equal(timeouts.length, 2);
-});

@@ -7,8 +7,6 @@ import type { Limited } from './limited.ts';
 const SECONDS_MAX = 26;
 const FULL_SECONDS_MAX = 1_200;
 const REQUEST_SECONDS_MAX = 10;
-/** A server that answers later gets independent requests at once. */
-const SLOW_SECONDS = 0.12;
 const REMEMBERED_MAX = 1_000;
 const REMEMBERED_BODY_CHARACTERS = 2_000;
 const PROGRESS_SECONDS = 1;
@@ -84,10 +82,6 @@ export class Trial {
   /** The seconds that the slower of the first answers took. */
   get latency(): number {
     return this.#latency;
-  }
-
-  get isSlow(): boolean {
-    return this.#latency > SLOW_SECONDS;
   }
 
   /** Seconds since the trial began. */

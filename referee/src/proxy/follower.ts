@@ -15,7 +15,7 @@ export interface Arriving {
   readonly path: string;
   /** The path below the upstream's base address, by which a step may be aimed too. */
   readonly ownPath: string;
-  readonly operation: string | undefined;
+  readonly operation?: string | undefined;
   readonly credentials: string;
 }
 

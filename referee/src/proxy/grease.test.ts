@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { greasedJson, unknownHeaders } from './grease.ts';
+import { greasedJson } from './grease.ts';
 
-const PETS = [
-  { id: 1, name: 'Rex', status: 'sold' },
-  { id: 2, name: 'Tom', status: 'available' },
-];
-const PETS_TEXT = JSON.stringify(PETS);
+const PETS_TEXT = '[{"id":1,"name":"Rex","status":"sold"},{"id":2,"name":"Tom","status":"available"}]';
 
-test('every object has an unknown member, and the known ones keep their values', () => {
-  const pets: Record<string, unknown>[] = JSON.parse(greasedJson(PETS_TEXT, 'seed'));
-  assert.equal(pets.length, 2);
-  for (const [index, pet] of pets.entries()) {
-    const known = Object.entries(pet).filter(([name]) => !name.startsWith('grease_'));
-    assert.deepEqual(Object.fromEntries(known), PETS[index]);
-    assert.equal(Object.keys(pet).length, 4);
-  }
-});
-
-test('so has an object in an object, and one in a list', () => {
+test('every object has an unknown member, in lists and objects too, and the known ones keep their values', () => {
   const { tag, kinds } = JSON.parse(greasedJson('{"tag":{"id":1},"kinds":[{"id":2}]}', 'seed'));
+  assert.deepEqual([tag.id, kinds[0].id], [1, 2]);
   for (const each of [tag, kinds[0]]) assert.match(Object.keys(each).sort().join(), /^grease_[a-z]{6},id$/);
 });
 
@@ -40,11 +27,6 @@ test('members change their order, and the unknown ones are objects, arrays and n
   }
   assert.ok(orders.size >= 4, [...orders].join(' '));
   assert.deepEqual([...kinds].sort(), ['array', 'boolean', 'null', 'number', 'object', 'string']);
-});
-
-test('there are one to three unknown headers', () => {
-  const counts = Array.from({ length: 50 }, (_, seed) => unknownHeaders(`${seed}`).length / 2);
-  assert.deepEqual([...new Set(counts)].sort(), [1, 2, 3]);
 });
 
 test('the same seed gives the same, another seed something else', () => {

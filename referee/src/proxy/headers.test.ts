@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endToEnd, forOtherBody, isJson, Mover } from './headers.ts';
+import { endToEnd, forOtherBody, Mover } from './headers.ts';
 
 test('a proxy keeps to itself what belongs to its connection, and nothing else', () => {
   const own = 'Connection Keep-Alive TE Transfer-Encoding Upgrade Proxy-Authenticate Proxy-Connection X-Named';
@@ -54,16 +54,3 @@ test('in a text the exact origin is moved, with escaped slashes too, and no othe
     assert.equal(mover.text(text), moved);
   }
 });
-
-for (const [mediaType, isOne] of [
-  ['application/json', true],
-  ['Application/JSON ; charset=utf-8', true],
-  ['application/problem+json', true],
-  ['application/vnd.a.b-c+json', true],
-  ['application/jsonl', false],
-  ['text/json', false],
-  ['application/xml', false],
-  [undefined, false],
-] as const) {
-  test(`${mediaType} ${isOne ? 'is' : 'is not'} JSON`, () => assert.equal(isJson(mediaType), isOne));
-}

@@ -22,6 +22,7 @@ export const HONEST: Readonly<Record<string, Lying>> = {
   'dates in Retry-After, and every Date': head(REFUSED, 'retry-after', (wait, { now }) =>
     new Date((Math.floor(now) + Number(wait)) * 1000).toUTCString(),
   ),
+  'a refusal that tells nothing of when': head(REFUSED, 'retry-after'),
   'Retry-After rounded up by two': head(REFUSED, 'retry-after', (wait) => Number(wait) + 2),
   'no Date': { hasNoDate: true },
   '50 ms, and a bucket': { latencySeconds: 0.05, limiter: bucket() },

@@ -98,7 +98,6 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
       };
     },
   ],
-  ['a 429 has no Retry-After', 'limits.retry-after-present', head(REFUSED, 'retry-after')],
   ['Retry-After has a unit', 'limits.retry-after-is-a-wait', wait((seconds) => `${seconds}s`)],
   [
     'Retry-After ends one second before the window',
