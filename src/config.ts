@@ -47,7 +47,7 @@ export const SETTINGS = {
   BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
   BACKUP_EVERY: { default: '24h', about: 'how often a backup is made, in BACKUP_DIR' },
   BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay in BACKUP_DIR' },
-  CONNECTIONS_MAX: { default: '4000', about: 'connections of a listener at once; further ones are closed' },
+  CONNECTIONS_MAX: { default: '4000', about: 'connections at once; beyond, an unread one or the new one is closed' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },

@@ -73,7 +73,7 @@ test('bounds that pages name are those of the code', () => {
       `quantity of an order: 1 to ${n(quantity)}; stock of a pet: 0 to ${n(stock)} (400)`,
       `printable ASCII characters, kept for ${hours} h (400)`,
       `categories: ${n(constant('config.ts', 'CATEGORIES_MAX'))}, and ${constant('config.ts', 'CATEGORIES_BYTES_MAX') / 1_024 ** 2} MiB of their list`,
-      `connections: ${n(constant('config.ts', 'CONNECTIONS_MAX'))}, further ones are closed at once; an idle one is closed after ${listener('keepAliveMs') / 1_000} s`,
+      `connections: ${n(constant('config.ts', 'CONNECTIONS_MAX'))}, beyond which the oldest that waits for its client, or else the new one, is closed; an idle one is closed after ${listener('keepAliveMs') / 1_000} s`,
       `one of a connection runs, ${connection('WAITING_MAX')} wait;`,
       `take at most ${connection('WAITING_BYTES_MAX') / 1_024 ** 2} MiB, their bodies included`,
       `are being read included: ${constant('http/gates.ts', 'WRITES_MAX')}, then 503`,

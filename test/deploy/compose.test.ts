@@ -38,22 +38,6 @@ test('the files name only what is there', () => {
   }
 });
 
-test('the single instance listens on the loopback only, and of several only the proxy is published', () => {
-  const { ports, environment, volumes } = single.services['pet-catalog'];
-  assert.deepEqual(ports, ['127.0.0.1:8080:8080', '127.0.0.1:8081:8081']);
-  const { operatorHost, backups } = readConfig({ flags: {}, env: environment, file: {} });
-  assert.equal(operatorHost, '0.0.0.0', 'the published port reaches the console');
-  assert.deepEqual(volumes, ['data:/data', `backups:${backups?.folder}`], 'data and backups outlive the container');
-  assert.deepEqual(scaled.services.postgres.volumes, ['postgres:/var/lib/postgresql']);
-  for (const command of [`ls pet-catalog ${backups?.folder}\n`, `pet-catalog restore ${backups?.folder}/FILE\n`])
-    assert.ok(text('compose.yaml').includes(command), command);
-  assert.equal(scaled.networks.inside.internal, true);
-  for (const [name, { networks, ports }] of Object.entries<Service>(scaled.services)) {
-    const isProxy = name === 'proxy';
-    assert.deepEqual([networks, ports], isProxy ? [['inside', 'outside'], ['443:443']] : [['inside'], undefined], name);
-  }
-});
-
 test('several instances have settings that the service takes, and the proxy forwards to exactly these', () => {
   const forwarded = [...text('nginx/upstream.scaled.conf').matchAll(/^\s*server ([\w-]+):8080 /gm)];
   assert.deepEqual([...new Set(forwarded.map(([, name]) => name))], names);

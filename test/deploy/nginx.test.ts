@@ -93,17 +93,6 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     assert.doesNotMatch(nginx.log(), new RegExp(secret));
   });
 
-  test('requests sent without waiting are answered in their order on one connection', async () => {
-    const { secret } = await service.issue();
-    const socket = connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca });
-    const get = (id: string, more = '') =>
-      `GET /v1/rate_limit HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${secret}\r\nX-Request-Id: ${id}\r\n${more}\r\n`;
-    socket.write(get('first') + get('second') + get('third', 'Connection: close\r\n'));
-    let text = '';
-    for await (const chunk of socket.setEncoding('utf8')) text += chunk;
-    assert.deepEqual(text.match(/(?<=x-request-id: ).*(?=\r)/gi), ['first', 'second', 'third']);
-  });
-
   test('beyond 30 requests of one address at once the next is refused, and its connection closed', async () => {
     const { secret } = await service.issue({ plan: 'business' });
     const unfinished = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 9\r\n\r\n`;

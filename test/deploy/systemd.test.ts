@@ -3,8 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SETTINGS } from '../../src/config.ts';
-import { parseDuration } from '../../src/stdx/duration.ts';
 import { text } from '../kit/deploy/files.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -15,16 +13,6 @@ const EXPOSURE_MAX = 15;
 const unit = text(`systemd/${UNIT}`);
 const skip = missingPrograms('systemd-analyze');
 
-test('the unit runs the packed service in its folder, and leaves it time to stop', () => {
-  assert.equal(setting('ExecStart'), '/usr/local/bin/pet-catalog serve');
-  const home = setting('WorkingDirectory');
-  assert.equal(setting('ReadWritePaths'), `${home}/data ${home}/backups`);
-  assert.ok((parseDuration(setting('TimeoutStopSec')) ?? 0) > (parseDuration(SETTINGS.SHUTDOWN_GRACE.default) ?? 0));
-  assert.equal(setting('User'), /^u (\S+) /m.exec(text('systemd/pet-catalog.sysusers.conf'))?.[1]);
-  const descriptors = Number(setting('LimitNOFILE')).toLocaleString('en-US');
-  assert.ok(text('../docs/operations.md').includes(`the unit has ${descriptors}`), descriptors);
-});
-
 test('systemd understands every line of the unit, and finds little exposure', { skip }, () => {
   const verified = analyze(['verify', '--man=no']);
   assert.deepEqual([verified.status, verified.stdout, verified.stderr], [0, '', '']);
@@ -33,10 +21,6 @@ test('systemd understands every line of the unit, and finds little exposure', { 
   assert.equal(status, 0, stdout);
   assert.match(stdout, /Overall exposure level for pet-catalog\.service: \d/);
 });
-
-function setting(name: string): string {
-  return new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
-}
 
 /** Looks at a copy of the unit, with a stand-in for the command. */
 function analyze(args: string[], more = '') {

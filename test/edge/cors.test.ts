@@ -133,11 +133,18 @@ test('other origins get no CORS headers; without CORS_ORIGINS no origin does', a
   assert.equal(ordinary.headers.vary, undefined);
 });
 
-test('* allows any origin, and answers requests without one', async () => {
+test('* allows any origin of at most 255 characters, echoes none, and answers requests without one', async () => {
   await using service = await testService({ CORS_ORIGINS: '*' });
   const plain = await from(undefined, `${service.url}/categories`, {});
   assert.deepEqual([plain.status, plain.headers['access-control-allow-origin']], [401, undefined]);
   assert.equal(plain.headers.vary, 'Origin');
-  const answer = await from('https://anywhere.example', `${service.url}/categories`, {});
-  assert.equal(answer.headers['access-control-allow-origin'], 'https://anywhere.example');
+  const longest = `https://${'x'.repeat(247)}`;
+  for (const [origin, allowed] of [
+    ['https://anywhere.example', '*'],
+    [longest, '*'],
+    [`${longest}x`, undefined],
+  ] as const) {
+    const answer = await from(origin, `${service.url}/categories`, {});
+    assert.equal(answer.headers['access-control-allow-origin'], allowed, origin);
+  }
 });

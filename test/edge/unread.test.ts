@@ -174,6 +174,36 @@ test('connections beyond CONNECTIONS_MAX are closed as they come, and counted', 
   assert.equal((await one.answer()).status, 200);
 });
 
+test('beyond CONNECTIONS_MAX the oldest connection with an unread answer makes room, and none that is served', async () => {
+  const go = Promise.withResolvers<void>();
+  await using at = await held(async (exchange) => {
+    if (exchange.request.url === '/served') await go.promise;
+    exchange.answer({ status: 200, body: 'x'.repeat(exchange.request.url === '/unread' ? 20_000_000 : 1_000) });
+  }, 3);
+  const [served, unread, idle] = [await at.open(), await at.open(), await at.open()];
+  await served.send(request('GET /served HTTP/1.1', HOST));
+  unread.pause();
+  await unread.send(request('GET /unread HTTP/1.1', HOST));
+  await idle.send(get());
+  assert.equal((await idle.answer()).status, 200);
+  await untilEqual(() => at.served.length, 3);
+  for (const count of [1, 2]) {
+    const later = await at.open();
+    await later.send(request('GET /served HTTP/1.1', HOST));
+    await untilEqual(() => at.served.length, 3 + count);
+    assert.deepEqual([at.cutOff(), at.refused()], [count, 0]);
+  }
+  assert.deepEqual(
+    [...at.sockets].map(({ destroyed }) => destroyed),
+    [false, true, true, false, false],
+  );
+  const beyond = await at.open();
+  await assert.rejects(beyond.answer());
+  assert.deepEqual([at.cutOff(), at.refused()], [2, 1]);
+  go.resolve();
+  assert.equal((await served.answer()).status, 200);
+});
+
 test('a client that does not read has 30 s for its answer, and a second for every 50 kB', async (t) => {
   const bytes = 20_000_000;
   const allowedMs = 30_000 + bytes / 50;

@@ -112,6 +112,19 @@ export class Connection {
     this.#endWhenAnswered();
   }
 
+  /**
+   * Closes the connection if it waits for nothing but its client, which may not read its answer, and then returns true.
+   * A client cannot be seen to read: what the system has taken of the answer still reaches it.
+   */
+  makeRoom(): boolean {
+    const socket = this.#socket;
+    const isAnswered = this.#running ? this.#running.status !== undefined : socket.bytesWritten > 0;
+    if (!isAnswered || socket.destroyed) return false;
+    this.#options.events.connectionCutOff();
+    socket.destroy();
+    return true;
+  }
+
   #takeNoMore(): void {
     this.#takesMore = false;
     this.#discardInput();

@@ -11,6 +11,8 @@ import { HEAD_BYTES_MAX, HEADERS_MAX, headTooLarge } from './request.ts';
 const { createServer } = process.getBuiltinModule('node:http');
 
 const CONNECTIONS_MAX = 4_000;
+/** Connections beyond the bound that are about to be closed. */
+const CLOSING_MAX = 64;
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
 const IDLE_ON_STOP_MS = 500;
@@ -38,7 +40,7 @@ const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Connections at once; further ones are closed as they come. */
+  /** Connections at once; beyond, the oldest that waits for its client is closed, else the new one. */
   readonly connectionsMax?: number;
   readonly timeouts?: Timeouts;
 }
@@ -66,8 +68,9 @@ export async function openListener(
       backlog: { waitingBytes: 0, unserved: 0 },
     },
     timeouts,
+    connectionsMax,
   );
-  server.maxConnections = connectionsMax;
+  server.maxConnections = connectionsMax + CLOSING_MAX;
   server.on('drop', () => context.events.connectionRefused());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -87,8 +90,9 @@ export async function openListener(
   };
 }
 
-function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Server {
-  const connections = new WeakMap<Duplex, Connection>();
+function createHttpServer(options: ConnectionOptions, timeouts: Timeouts, connectionsMax: number): Server {
+  /** The open connections, oldest first. */
+  const connections = new Map<Duplex, Connection>();
   const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
     headersTimeout: timeouts.headMs,
@@ -110,8 +114,14 @@ function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Serve
   const take = (request: IncomingMessage, response: ServerResponse, hasExpectation = false) =>
     connections.get(request.socket)?.take(request, response, hasExpectation);
   server.on('connection', (socket: Socket) => {
+    if (connections.size >= connectionsMax && !makeRoom(connections)) {
+      options.events.connectionRefused();
+      socket.destroy();
+      return;
+    }
     socket.allowHalfOpen = true;
     connections.set(socket, new Connection(socket, options));
+    socket.once('close', () => connections.delete(socket));
   });
   server.on('request', (request, response) => take(request, response));
   server.on('checkContinue', (request, response) => take(request, response, true));
@@ -125,6 +135,12 @@ function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Serve
     else connections.get(socket)?.fail(unreadable(error));
   });
   return server;
+}
+
+/** Closes the oldest connection that waits for its client; false if none does. */
+function makeRoom(connections: Map<Duplex, Connection>): boolean {
+  const oldest = connections.entries().find(([, connection]) => connection.makeRoom());
+  return oldest !== undefined && connections.delete(oldest[0]);
 }
 
 async function closeConnections(server: Server, closed: Promise<void>, deadline: AbortSignal): Promise<void> {
