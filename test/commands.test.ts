@@ -97,25 +97,6 @@ test('every command has a help: its usage, and its own options before the settin
   for (const command of ['serve', 'keys create', 'categories import', 'doctor']) assert.ok(shown.includes(command));
 });
 
-test('what the last release had says in one line where it went, and runs nothing', async () => {
-  using place = workplace();
-  for (const [line, where] of [
-    ['rehearse run -- npm test', '`rehearse` went in 0.3.0: `api-referee client`'],
-    ['conformance http://127.0.0.1:1 --key k', '`conformance` went in 0.3.0: nothing'],
-    ['clock advance 1h', '`clock` went in 0.3.0: '],
-    ['defects --json', '`defects` went in 0.3.0: '],
-    ['completion bash', '`completion` went in 0.3.0: '],
-    ['doctor --repair', '`doctor --repair` went in 0.3.0: `sqlite3 FILE .recover`'],
-    ['keys create --name x --rehearse ok,lost', '`keys create --rehearse` went in 0.3.0: `api-referee proxy`'],
-    ['serve --ephemeral --grease=7', '`serve --grease` went in 0.3.0: `api-referee client`'],
-    ['serve --defect create-is-200', '`serve --defect` went in 0.3.0: '],
-  ] as const) {
-    const { code, stdout, stderr } = await place.command(line);
-    assert.deepEqual([code, stdout, stderr.split('\n').length], [2, '', 2], stderr);
-    assert.ok(stderr.startsWith(`pet-catalog: ${where}`), stderr);
-  }
-});
-
 test('what each command prints, for people and for programs', async () => {
   using place = workplace();
   const told = async (line: string) => {

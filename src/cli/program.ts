@@ -3,7 +3,6 @@ import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
 import { DatabaseLacks, DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
-import { refuseFormer } from './former.ts';
 import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation) => void;
@@ -29,7 +28,6 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
-    refuseFormer(args);
     const program = await createProgram(invocation, args[0]);
     await program.parseAsync(args, { from: 'user' });
     return 0;
