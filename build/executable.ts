@@ -29,10 +29,10 @@ if (!values.output) throw new Error('usage: node build/executable.ts --output FI
 const work = mkdtempSync(join(tmpdir(), 'pet-catalog-executable-'));
 try {
   writeFileSync(join(work, 'main.mjs'), await bundle('src/main.ts'));
-  // The checks of doctor run in a thread, which imports them as an entry of their own, from a data: URL. `createRequire`
-  // refuses such an address, and is asked for Node.js's own modules alone.
-  const doctor = join(work, 'doctor.mjs');
-  writeFileSync(doctor, (await bundle('src/cli/doctor.ts')).replaceAll('import.meta.url', '"file:///"'));
+  // Threads have an entry of their own, from a data: URL. `createRequire` refuses such an address, and is asked for
+  // Node.js's own modules alone.
+  const worker = join(work, 'worker.mjs');
+  writeFileSync(worker, (await bundle('src/worker.ts')).replaceAll('import.meta.url', '"file:///"'));
   const licenses = join(work, 'licenses.txt');
   writeFileSync(licenses, licenseTexts(ROOT, { withNode: true }));
   const settings = {
@@ -44,7 +44,7 @@ try {
     disableExperimentalSEAWarning: true,
     // Compiled code beside the source: 11 of 101 MB and a quarter of the start. Only the Node.js that made it takes it.
     useCodeCache: !values.node,
-    assets: { ...shippedFiles(), 'cli/doctor.js': doctor, 'licenses.txt': licenses },
+    assets: { ...shippedFiles(), 'worker.js': worker, 'licenses.txt': licenses },
   };
   writeFileSync(join(work, 'executable.json'), JSON.stringify(settings));
   // Predictable: compiled code is in the same order each time.

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { getRawAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 
 /** The files that ship with the program: beside its modules, or as assets within the executable. */
 
@@ -15,7 +17,11 @@ export function shippedFile(path: string): Buffer {
   return isSea() ? Buffer.from(getRawAsset(path)) : readFileSync(new URL(path, import.meta.url));
 }
 
-/** The address by which a thread imports a separate entry module. */
-export function shippedModule(path: string, url: string): string {
-  return isSea() ? `data:text/javascript;base64,${shippedFile(path).toString('base64')}` : url;
+/** Starts a thread on a job of `worker.ts`, which posts its result. */
+export function startThread(job: string, input: unknown): Worker {
+  const name = `worker${extname(import.meta.url)}`;
+  const url = isSea()
+    ? new URL(`data:text/javascript;base64,${shippedFile('worker.js').toString('base64')}`)
+    : new URL(name, import.meta.url);
+  return new Worker(url, { workerData: { job, input } });
 }

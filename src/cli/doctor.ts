@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import type { Command } from 'commander';
 import {
   type Config,
@@ -9,7 +8,7 @@ import {
   readConfig,
   SETTING_NAMES,
 } from '../config.ts';
-import { shippedModule } from '../shipped.ts';
+import { startThread } from '../shipped.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
@@ -17,11 +16,6 @@ import { findOperator } from './operator-note.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const EXAMINATION_MS_MAX = 60_000;
-/** A text instead of a file, so that the packed service needs no second entry. */
-const EXAMINATION = `
-  const { parentPort, workerData: { module, config } } = require('node:worker_threads');
-  import(module).then(({ examine }) => examine(config)).then((findings) => parentPort.postMessage(findings));
-`;
 /** The flags that the script `start` in `package.json` adds to `serve`. */
 const NPM_START_FLAGS = '--bootstrap --access-log all';
 const SERVICE = 'service';
@@ -120,10 +114,7 @@ async function askService(config: Config): Promise<Finding[]> {
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
-  await using thread = new Worker(EXAMINATION, {
-    eval: true,
-    workerData: { module: shippedModule('cli/doctor.js', import.meta.url), config },
-  });
+  await using thread = startThread('examine', config);
   thread.unref();
   const lateness = new Error(`they took longer than ${EXAMINATION_MS_MAX / 1_000} s`);
   using _late = setTimeout(() => reject(lateness), EXAMINATION_MS_MAX).unref();

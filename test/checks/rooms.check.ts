@@ -104,7 +104,8 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
     'version',
     'node:fs',
   ],
-  'shipped.ts': ['node:fs', 'node:sea', 'node:url'],
+  'shipped.ts': ['node:fs', 'node:path', 'node:sea', 'node:url', 'node:worker_threads'],
+  'worker.ts': ['config', 'storage/sqlite/page-check', 'node:sqlite', 'node:worker_threads'],
   'version.ts': ['shipped'],
 };
 

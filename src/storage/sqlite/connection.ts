@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../shipped.ts';
 import {
   type Connection,
   type Database,
@@ -21,14 +21,6 @@ const FSYNC_FAILED = 1034;
 const AUTOCHECKPOINT_PAGES = 1_000;
 /** About what SQLite itself lets the log grow to before a commit checkpoints it. */
 const LARGE_BYTES = 4 * 1024 * 1024;
-
-/** A text instead of a file, so that the packed service needs no second entry. */
-const CHECKPOINT = `
-  const { DatabaseSync } = require('node:sqlite');
-  const database = new DatabaseSync(require('node:worker_threads').workerData);
-  database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  database.close();
-`;
 
 /** A statement that is compiled once. Running it throws `LogNotSynced`, `DatabaseDamaged`, or SQLite's error. */
 export interface PreparedStatement {
@@ -316,7 +308,7 @@ async function syncLog(databaseFile: string): Promise<boolean> {
 /** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */
 function checkpointInThread(databaseFile: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const thread = new Worker(CHECKPOINT, { eval: true, workerData: databaseFile });
+  const thread = startThread('checkpoint', databaseFile);
   thread.on('error', () => {});
   thread.on('exit', () => resolve());
   return promise;
