@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp2Server } from 'node:http2';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,7 +12,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Cell, ClientReport } from '../src/client/report.ts';
 import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
-import { upstreamOf } from './kit/upstream.ts';
+import { standing, upstreamOf } from './kit/upstream.ts';
 
 /** `referee client` as a person runs it, in a folder of a project. */
 
@@ -101,6 +103,12 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
       started,
       program('fails'),
     ],
+    [
+      'a client that fails without a word',
+      'The command fails (exit 1) without a fault, so that it cannot be judged; it wrote nothing\n',
+      started,
+      ['--', 'false'],
+    ],
     ['a client that asks nothing', 'No request came: does the command use REFEREE_URL?\n', started, program('nothing')],
     [
       'an API that does not start',
@@ -139,6 +147,12 @@ test('an API that does not answer ends with 2 and why', async () => {
     [code, said, more],
     [2, 'referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)', ['']],
   );
+});
+
+test('an API that speaks HTTP/2 only ends with 2 and says so', async () => {
+  await using api = await standing(createHttp2Server() as unknown as Server);
+  const { code, stderr } = await client('ok', '--upstream', api.url, ...program('no-retries', 'create'));
+  assert.deepEqual([code, /does not speak HTTP\/1\.1 \(HPE_\w+\): HTTP\/2 only/.test(stderr)], [2, true], stderr);
 });
 
 test('the command gets the addresses of the proxy, and its options from referee.json', async () => {

@@ -58,7 +58,14 @@ test('a thousand callers are followed, and the others pass', async () => {
   assert.deepEqual([await statusOf(5_000), await statusOf(1)], [200, 200]);
 });
 
-test('an address to listen on that is none is refused', async () => {
+test('an address to listen on that is none, or taken, is refused in one line', async () => {
+  await using upstream = await upstreamOf(things());
+  const taken = new URL(upstream.url).host;
+  const busy = await run(['proxy', '--upstream', upstream.url, '--listen', taken]);
+  assert.deepEqual(
+    [busy.code, busy.stderr],
+    [2, `referee: --listen ${taken}: listen EADDRINUSE: address already in use ${taken}\n`],
+  );
   const { code, stderr } = await run(['proxy', '--upstream', 'http://127.0.0.1:1', '--listen', '8090']);
   assert.equal(stderr, 'referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
   assert.equal(code, 2);

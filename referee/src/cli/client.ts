@@ -148,7 +148,7 @@ class Theatre {
       if (ended.exit !== 0 && mayFail) return UNKNOWN_CLIENT;
       if (ended.exit !== 0) {
         const how = ended.timedOut ? 'does not end in time' : `fails (exit ${ended.exit ?? 'by a signal'})`;
-        throw new Mistake(`The command ${how} without a fault, so that it cannot be judged:\n${ended.tail.trimEnd()}`);
+        throw new Mistake(`The command ${how} without a fault, so that it cannot be judged${wrote(ended)}`);
       }
       runs.push(play.requests);
     }
@@ -197,8 +197,13 @@ class Theatre {
   async #prepare(before: string): Promise<void> {
     const { env, stop } = this.#invocation;
     const { exit, tail } = await runToEnd(['sh', '-c', before], { env, timeoutMs: this.#timeoutMs, stop });
-    if (exit !== 0) throw new Mistake(`The command of --before failed (exit ${exit}):\n${tail.trimEnd()}`);
+    if (exit !== 0) throw new Mistake(`The command of --before failed (exit ${exit})${wrote({ tail })}`);
   }
+}
+
+/** The end of what a command wrote, after a line that says how it ended. */
+function wrote({ tail }: Pick<Ended, 'tail'>): string {
+  return tail.trim() === '' ? '; it wrote nothing' : `:\n${tail.trimEnd()}`;
 }
 
 function readCount(given: string | number, option: string, max: number): number {

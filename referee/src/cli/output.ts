@@ -11,6 +11,7 @@ import {
   type Style,
   type Suite,
   textOf,
+  withoutCommands,
 } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -52,7 +53,8 @@ export function openOutput(options: OutputOptions, invocation: Invocation) {
       const formatted = json ? JSON.stringify(report) : junit ? junitOf(suites) : undefined;
       const text = (style: Style) => suites.map((suite) => textOf(suite, { style })).join('\n\n');
       const isPrinted = formatted !== undefined && output === undefined;
-      invocation.print(isPrinted ? formatted : text(invocation.hasColours() ? COLOURED : PLAIN));
+      const printed = isPrinted ? formatted : text(invocation.hasColours() ? COLOURED : PLAIN);
+      invocation.print(github ? withoutCommands(printed) : printed);
       put('--output', () => formatted ?? text(PLAIN));
       put('--html', () => htmlOf(suites));
       if (github) writeGithub(suites, invocation);

@@ -33,7 +33,9 @@ export function addProxyCommand(program: Command, invocation: Invocation): void 
       const serve = (request: IncomingMessage, response: ServerResponse, callers: () => Callers) =>
         serveVerdicts(request, response, { callers, wanted });
       const own = { ...proxyOf(options), ...readAddress(options.listen) };
-      await using proxy = await openProxy({ ...own, upstream, script, hasCallers: true, serve });
+      await using proxy = await openProxy({ ...own, upstream, script, hasCallers: true, serve }).catch((error) => {
+        throw error instanceof Mistake ? error : new Mistake(`--listen ${options.listen}: ${error.message}`);
+      });
       invocation.print(`listening on ${proxy.url}; verdicts on ${new URL('/.referee', proxy.url)}`);
       if (!invocation.stop.aborted) await once(invocation.stop, 'abort');
       printAll([...(await proxy.endAll()).values()], { wanted, invocation });

@@ -47,14 +47,13 @@ export interface ClientReport {
   readonly exit: { readonly code: number; readonly reason: string };
 }
 
-/** A rule that is known to be broken, for a kind of request or under a script. */
+/** A rule that is known to be broken for a kind of request. */
 export interface Expected {
   /** The file and line. */
   readonly place: string;
   readonly text: string;
-  isOf(script: string, finding: Finding): boolean;
-  /** True if it was put to the test, and was not broken. */
-  isStale(plays: readonly Play[], cells: readonly Cell[]): boolean;
+  readonly kind: string;
+  readonly rule: RuleName;
 }
 
 /** What a verdict is asked for. */
@@ -121,8 +120,8 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
   const found = judged.flatMap(({ play, findings }) =>
     findings.filter((each) => each.rule === rule && each.kind === kind).map((finding) => ({ play, finding })),
   );
-  const unknown = found.filter(({ play, finding }) => !wanted.expected.some((each) => each.isOf(play.script, finding)));
-  const [first] = unknown.length > 0 ? unknown : found;
+  const isKnown = wanted.expected.some((each) => each.kind === kind && each.rule === rule);
+  const [first] = found;
   if (!first) {
     if (isTested) return [{ kind, rule, verdict: 'kept', evidence: [] }];
     return [{ kind, rule, verdict: 'not tested', evidence: [], reason: reasonFor(kind, rule, played) }];
@@ -134,9 +133,9 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
       rule,
       verdict: isFree ? 'no' : 'broken',
       play: first.play.script,
-      evidence: evidenceOf(unknown.length > 0 ? unknown : found),
+      evidence: evidenceOf(found),
       fix: fixOf(kind, rule),
-      ...(unknown.length === 0 && { isKnown: true }),
+      ...(isKnown && { isKnown: true }),
     },
   ];
 }
@@ -177,7 +176,8 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
   if (cells.some(({ verdict, isKnown }) => verdict === 'broken' && !isKnown)) {
     return { code: 1, reason: 'a rule is broken' };
   }
-  const stale = wanted.expected.find((each) => each.isStale(plays, cells));
+  const kept = new Set(cells.filter(({ verdict }) => verdict === 'kept').map(({ kind, rule }) => cellOf(kind, rule)));
+  const stale = wanted.expected.find(({ kind, rule }) => kept.has(cellOf(kind, rule)));
   if (stale) return { code: 1, reason: `${stale.place}: "${stale.text}" is stale: it was not broken; remove the line` };
   if (plays.some(({ command }) => command?.timedOut)) return { code: 2, reason: 'the command did not end in time' };
   if (isScripted) {

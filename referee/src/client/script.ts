@@ -84,11 +84,6 @@ function aimText({ nth, method, path, operation }: Aim): string {
   return [`${nth === 1 ? '' : `${nth}.`}${method}`, path, operation].filter(Boolean).join(' ');
 }
 
-/** The text of a script, the same for scripts with the same steps. Throws `Mistake`. */
-export function canonical(script: string): string {
-  return parseScript(script).map(stepText).join(',');
-}
-
 function parseItems(text: string, depth: number): Step[] {
   if (depth > DEPTH_MAX) throw new Mistake(`The script has more than ${DEPTH_MAX} groups in each other`);
   const steps: Step[] = [];

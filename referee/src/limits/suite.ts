@@ -1,13 +1,18 @@
 import { countOf, type Suite } from '../report/write.ts';
 import type { Report, Verdict } from './rule.ts';
 
-const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
+const WORDS = { passed: 'passed', failed: 'failed', skipped: 'not judged' };
 
 /** The verdict on a limit for every writer. */
-export function limitsSuite({ url, family, limit, rules }: Report): Suite {
+export function limitsSuite(report: Report): Suite {
+  const { url, family, limit, rules } = report;
+  const counts = (['passed', 'failed', 'skipped'] as const).filter((kind) => report[kind] > 0);
+  const summary = counts.map((kind) => `${report[kind]} ${WORDS[kind]}`).join(', ');
   return {
     name: `${url}, ${family}${limit ? `: ${limit} requests` : ''}`,
     words: WORDS,
+    table: { columns: ['rule', 'verdict'], rows: rules.map(({ id, verdict }) => [id, WORDS[verdict]]) },
+    summary: `${summary} of ${rules.length} rules`,
     verdicts: rules.map((verdict) => {
       const { id, verdict: kind, sentence, source, seen, reason } = verdict;
       return {

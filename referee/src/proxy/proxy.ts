@@ -100,6 +100,8 @@ export async function openProxy(options: ProxyOptions) {
   };
 }
 
+/** The parser met other bytes, or the handshake of TLS found no protocol in common. */
+const NO_HTTP1 = /^HPE_|^EPROTO$|NO_APPLICATION_PROTOCOL/;
 const NO_UPGRADE = { status: 501, code: 'not_implemented', message: 'No connection is upgraded here' };
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -111,6 +113,10 @@ function playOf(context: ProxyContext, { script, reached, steps }: Follower, not
   const remarks = unmoved === 0 ? [] : [`${answers(unmoved)} had an address of the upstream that could not be moved`];
   const play = { script, reached, steps: steps.length, requests: [...notes], remarks };
   if (unanswered === 0) return play;
+  if (NO_HTTP1.test(reason)) {
+    const failure = `The upstream ${upstream.origin} does not speak HTTP/1.1 (${reason}): HTTP/2 only, or no HTTP`;
+    return { ...play, failure };
+  }
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
   const advice = /CERT|ISSUER|SIGNATURE|CHAIN|CRL/.test(reason) ? '; --ca FILE names an authority of your own' : '';
   return { ...play, failure: `The upstream ${upstream.origin} did not answer ${count} (${reason})${advice}` };

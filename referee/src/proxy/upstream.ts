@@ -41,6 +41,8 @@ export async function upstreamAt({ upstream, ca, isRemote = false }: UpstreamOpt
     await requireLocal(hostname, 'The upstream', 'what a wrong client sends twice is then done twice there');
   const isHttps = url.protocol === 'https:';
   const trusted = isHttps && ca !== undefined ? { ca: [...getCACertificates('default'), ca] } : {};
+  // An upstream of HTTP/2 alone then ends the handshake; else some answer 403 in HTTP/1.
+  const tls = isHttps ? { ...trusted, ALPNProtocols: ['http/1.1'] } : {};
   return {
     origin: url.origin,
     host: url.host,
@@ -54,7 +56,7 @@ export async function upstreamAt({ upstream, ca, isRemote = false }: UpstreamOpt
         headers,
         // A kept connection may be closed when it is used again, which would look like an upstream that fails.
         agent: false,
-        ...trusted,
+        ...tls,
       }),
   };
 }

@@ -6,7 +6,7 @@ const STYLE = `
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem } .wide { overflow-x: auto }
 table { border-collapse: collapse } th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap }
-.broken, .failed, .error { color: var(--bad); font-weight: 600 } .kept, .passed, .yes { color: var(--good) } .soft { color: var(--soft) }
+.broken, .failed { color: var(--bad); font-weight: 600 } .kept, .passed, .yes { color: var(--good) } .soft { color: var(--soft) }
 article { border-left: 3px solid var(--bad); padding: .1rem 1rem; margin: 1rem 0 } pre { white-space: pre-wrap; overflow-wrap: anywhere; color: var(--soft) }
 .fix { font-weight: 600 } summary { cursor: pointer }
 `;
@@ -24,16 +24,15 @@ ${body}
 }
 
 function suiteOf(suite: Suite): string {
-  const { name, summary, table, verdicts, notes = [], words, timelines = [] } = suite;
+  const { name, summary, table, verdicts, notes = [], timelines = [] } = suite;
   const isGood = !verdicts.some(isBad);
-  const rows = verdicts.map((each) => [idsOf([each]), words?.[each.verdict] ?? each.verdict, each.message]);
   const timeline = timelines.map(
     (each) => `<details><summary>${text(each.name)}</summary>${tableOf(each, each.name)}</details>`,
   );
   return [
     `<h1>${text(name)}</h1>`,
-    summary === undefined ? '' : `<p class="${isGood ? 'passed' : 'failed'}">${text(summary)}</p>`,
-    tableOf(table ?? { columns: ['Rule', 'Verdict', 'Seen'], rows }, 'Verdicts'),
+    `<p class="${isGood ? 'passed' : 'failed'}">${text(summary)}</p>`,
+    tableOf(table, 'Verdicts'),
     ...failuresOf(suite).map(failureOf),
     ...skippedOf(suite).map(({ ids, message }) => `<p class="soft">${text(ids)}: ${text(message)}</p>`),
     ...notes.map((note) => `<p class="soft">${text(note)}</p>`),

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { junitOf, printable, type Suite, textOf } from './write.ts';
+import { htmlOf } from './html.ts';
+import {
+  annotationsOf,
+  junitOf,
+  markdownOf,
+  printable,
+  type Suite,
+  textOf,
+  type Verdict,
+  withoutCommands,
+} from './write.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',
+  words: { failed: 'broken', skipped: 'not met' },
+  table: { columns: ['rule', ''], rows: [['list', 'broken']] },
+  summary: '2 broken of 4 rules.',
   verdicts: [
     { id: 'list.array', verdict: 'passed', sentence: 'A list is an array.', message: '', details: [] },
     {
@@ -15,64 +28,66 @@ const SUITE: Suite = {
     },
     { id: 'list.one', verdict: 'failed', sentence: 'A list has one.', message: 'one <is> missing', details: ['b'] },
     { id: 'ban', verdict: 'skipped', sentence: 'A ban ends.', message: 'no key #1', details: [] },
-    { id: 'script', verdict: 'error', sentence: 'The script ends.', message: '1 of 2', details: [] },
   ],
 };
 
-test('text has a line for each group, failures of one cause together, and the reasons', () => {
+test('text has the table, failures of one cause together, the reasons, and the last line', () => {
   assert.equal(
     textOf(SUITE),
     [
       'http://a/v1',
       '',
-      '  list    1 passed, 2 failed',
-      '  ban     skipped',
-      '  script  in error',
+      '  rule',
+      '  list  broken',
       '',
-      '  FAILED list.all, list.one',
+      '  BROKEN list.all, list.one',
       '    A list has all.',
       '    A list has one.',
       '    one <is> missing',
       '      a 1',
       '',
-      '  IN ERROR script',
-      '    The script ends.',
-      '    1 of 2',
-      '',
-      '  skipped: ban',
+      '  not met: ban',
       '    no key #1',
       '',
-      '1 passed, 2 failed, 1 in error, 1 skipped of 5 rules',
+      '2 broken of 4 rules.',
     ].join('\n'),
-  );
-  const words = { passed: 'kept', failed: 'broken', error: 'untried', skipped: 'not met' };
-  assert.match(
-    textOf({ ...SUITE, words }),
-    /\n {2}BROKEN list\.all, .*\n1 kept, 2 broken, 1 untried, 1 not met of 5 rules$/s,
   );
 });
 
 test('JUnit counts each kind, and escapes', () => {
   const named = (name: string) => `  <testcase classname="http://a/v1" name="${name}"`;
   assert.equal(
-    junitOf([SUITE, { name: '"a" &\uffff\ufffe\x07b ]]>', verdicts: [] }]),
+    junitOf([SUITE, { ...SUITE, name: '"a" &\uffff\ufffe\x07b ]]>', verdicts: [] }]),
     [
       '<?xml version="1.0" encoding="UTF-8"?>',
       '<testsuites>',
-      '<testsuite name="http://a/v1" tests="5" failures="2" errors="1" skipped="1">',
+      '<testsuite name="http://a/v1" tests="4" failures="2" skipped="1">',
       `${named('list.array')}/>`,
       `${named('list.all')}><failure message="one &lt;is> missing">A list has all.`,
       'a 1</failure></testcase>',
       `${named('list.one')}><failure message="one &lt;is> missing">A list has one.`,
       'b</failure></testcase>',
       `${named('ban')}><skipped message="no key #1"/></testcase>`,
-      `${named('script')}><error message="1 of 2">The script ends.</error></testcase>`,
       '</testsuite>',
-      '<testsuite name="&quot;a&quot; &amp;   b ]]&gt;" tests="0" failures="0" errors="0" skipped="0">',
+      '<testsuite name="&quot;a&quot; &amp;   b ]]&gt;" tests="0" failures="0" skipped="0">',
       '</testsuite>',
       '</testsuites>',
     ].join('\n'),
   );
+});
+
+test('text of what was judged is none of the marks of a log, a summary or a page', () => {
+  const hostile = '::set-env name=A::1 <img src=x onerror=1> ![x](http://a) & "\' %0A';
+  const suite: Suite = {
+    ...SUITE,
+    name: hostile,
+    verdicts: [{ ...SUITE.verdicts[1], id: hostile, message: hostile } as Verdict],
+  };
+  assert.doesNotMatch(withoutCommands(`  ${hostile}\n${hostile}\n##[x]`), /^\s*(::|##)/m);
+  assert.match(annotationsOf([suite]), /^::error title=%3A%3Aset-env name=A%3A%3A1 <img[^\n]* %250A$/);
+  assert.doesNotMatch(htmlOf([suite]), /<img|onerror=1>/);
+  assert.doesNotMatch(junitOf([suite]), /<img|"[^"]*'[^"]*" %/);
+  assert.doesNotMatch(markdownOf(suite), /(^|[^\\])[<![]/);
 });
 
 test('nothing that controls a terminal is printable', () => {

@@ -1,13 +1,12 @@
-const KINDS = ['passed', 'failed', 'error', 'skipped'] as const;
 const DETAIL_INDENT = '      ';
 
-/** One judged rule, of a server, a limit or a client. */
+/** One judged rule, of a limit or a client. */
 export interface Verdict {
   readonly id: string;
   /** The kind of request that it is about; ids of one subject are told together. */
   readonly subject?: string;
-  /** `skipped`: not judged; `error`: could not be tried, though it should have been. */
-  readonly verdict: 'passed' | 'failed' | 'skipped' | 'error';
+  /** `skipped`: not judged. */
+  readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly sentence: string;
   /** One line: the fault that was seen, or the reason why it was not judged; empty for `passed`. */
   readonly message: string;
@@ -16,30 +15,27 @@ export interface Verdict {
   readonly fix?: string;
 }
 
-/** Verdicts as a table, in place of a line for each group. */
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
 /** The requests of one play, for the page that shows them. */
-export interface Timeline {
+export interface Timeline extends Table {
   readonly name: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
 }
 
-/** Verdicts on one client or server. */
+/** Verdicts on one client or limit. */
 export interface Suite {
   readonly name: string;
   readonly verdicts: readonly Verdict[];
-  /** The words for the kinds of verdicts. */
-  readonly words?: Words;
-  readonly table?: Table;
+  /** The words for what a build fails for, and for what was not judged. */
+  readonly words: { readonly failed: string; readonly skipped: string };
+  readonly table: Table;
   /** Lines that are no verdict. */
   readonly notes?: readonly string[];
-  /** The last line, in place of the counts. */
-  readonly summary?: string;
+  /** The last line. */
+  readonly summary: string;
   readonly timelines?: readonly Timeline[];
 }
 
@@ -47,10 +43,6 @@ export interface Suite {
 export function countOf(verdicts: readonly Pick<Verdict, 'verdict'>[], wanted: Verdict['verdict']): number {
   return verdicts.filter(({ verdict }) => verdict === wanted).length;
 }
-
-type Words = Readonly<Record<Verdict['verdict'], string>>;
-
-const WORDS: Words = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'skipped' };
 
 export interface Style {
   bad(text: string): string;
@@ -74,24 +66,21 @@ export function printable(text: string): string {
 }
 
 /**
- * A report for people: a table, or a line for each group of rules (by the part of the id before the dot); every failure
- * with its evidence; the reasons for what was not judged; a summary. Rules that fail with one message stand together,
- * with the evidence of the first.
+ * A report for people: a table; every failure with its evidence; the reasons for what was not judged; a summary. Rules
+ * that fail with one message stand together, with the evidence of the first.
  */
 export function textOf(suite: Suite, { style = PLAIN } = {}): string {
-  const { name, verdicts, words = WORDS, table, notes = [], summary } = suite;
-  const failures = failuresOf(suite).map((same) => failureText(same, { style, words }));
-  const last =
-    summary ?? `${countsOf(verdicts, words)} of ${verdicts.length} ${verdicts.length === 1 ? 'rule' : 'rules'}`;
+  const { name, words, table, notes = [], summary } = suite;
+  const failures = failuresOf(suite).map((same) => failureText(same, style, words.failed));
   const parts = [
     printable(name),
-    table ? tableText(table, style) : groupsText(verdicts, { style, words }),
+    tableText(table, style),
     ...failures,
     skippedOf(suite)
       .map(({ ids, message }) => style.faint(`  ${words.skipped}: ${ids}\n    ${message}`))
       .join('\n'),
     notes.map((note) => `  ${printable(note)}`).join('\n'),
-    failures.length === 0 ? style.good(printable(last)) : style.bad(printable(last)),
+    failures.length === 0 ? style.good(printable(summary)) : style.bad(printable(summary)),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -113,9 +102,8 @@ export function skippedOf({ verdicts }: Suite): { readonly message: string; read
 /** Reports as JUnit XML. */
 export function junitOf(suites: readonly Suite[]): string {
   const written = suites.map(({ name, verdicts }) => {
-    const kinds = ['failed', 'error', 'skipped'] as const;
-    const [failures, errors, skipped] = kinds.map((kind) => countOf(verdicts, kind));
-    const counts = `tests="${verdicts.length}" failures="${failures}" errors="${errors}" skipped="${skipped}"`;
+    const [failures, skipped] = (['failed', 'skipped'] as const).map((kind) => countOf(verdicts, kind));
+    const counts = `tests="${verdicts.length}" failures="${failures}" skipped="${skipped}"`;
     const cases = verdicts.map((verdict) => testCase(name, verdict));
     return [`<testsuite name="${escaped(name)}" ${counts}>`, ...cases, '</testsuite>'].join('\n');
   });
@@ -136,43 +124,22 @@ export function annotationsOf(suites: readonly Suite[]): string {
   return lines.join('\n');
 }
 
+/** Lines of a log in which no text of what was judged begins a command of a GitHub workflow. */
+export function withoutCommands(log: string): string {
+  return log.replaceAll(/^(\s*)(::|##\[)/gm, '$1\\$2');
+}
+
 /** A report in Markdown, for the summary of a GitHub workflow. */
 export function markdownOf(suite: Suite): string {
-  const cell = (text: string) => printable(text).replaceAll(/[\\|<&`*_]/g, '\\$&');
+  const cell = (text: string) => printable(text).replaceAll(/[\\|<>&`*_~#![\]]/g, '\\$&');
   const row = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
-  const { name, table, verdicts, words = WORDS, notes = [], summary = countsOf(verdicts, words) } = suite;
-  const rows = table
-    ? [row(table.columns), row(table.columns.map(() => '---')), ...table.rows.map(row)]
-    : [
-        row(['Rule', 'Verdict']),
-        row(['---', '---']),
-        ...verdicts.map((each) => row([idsOf([each]), words[each.verdict]])),
-      ];
+  const { name, table, verdicts, notes = [], summary } = suite;
+  const rows = [row(table.columns), row(table.columns.map(() => '---')), ...table.rows.map(row)];
   const fixOf = ({ fix }: Verdict) => (fix === undefined ? '' : `; ${cell(fix)}`);
   const failed = verdicts.filter(isBad).map((each) => `- ${cell(idsOf([each]))}: ${cell(each.message)}${fixOf(each)}`);
   return [`### ${cell(name)}`, rows.join('\n'), failed.join('\n'), ...notes.map(cell), cell(summary)]
     .filter((part) => part !== '')
     .join('\n\n');
-}
-
-/** The number of verdicts of each kind, in words. */
-function countsOf(verdicts: readonly Verdict[], words: Words = WORDS): string {
-  const counts = KINDS.map((kind) => [countOf(verdicts, kind), words[kind]] as const);
-  return counts
-    .filter(([count]) => count > 0)
-    .map((each) => each.join(' '))
-    .join(', ');
-}
-
-function groupsText(verdicts: readonly Verdict[], { style, words }: { style: Style; words: Words }): string {
-  const groups = Map.groupBy(verdicts, ({ id }) => id.split('.', 1)[0] ?? id);
-  const width = Math.max(0, ...[...groups.keys()].map((group) => group.length)) + 2;
-  const lines = [...groups].map(([group, members]) => {
-    const [first] = members;
-    const counts = first && members.length === 1 ? words[first.verdict] : countsOf(members, words);
-    return `  ${group.padEnd(width)}${members.some(isBad) ? style.bad(counts) : counts}`;
-  });
-  return lines.join('\n');
 }
 
 function tableText({ columns, rows }: Table, style: Style): string {
@@ -192,14 +159,14 @@ function tableText({ columns, rows }: Table, style: Style): string {
 
 /** True for a verdict that a build fails for. */
 export function isBad({ verdict }: Pick<Verdict, 'verdict'>): boolean {
-  return verdict === 'failed' || verdict === 'error';
+  return verdict === 'failed';
 }
 
-function failureText(same: readonly Verdict[], { style, words }: { style: Style; words: Words }): string {
+function failureText(same: readonly Verdict[], style: Style, word: string): string {
   const [first] = same;
   if (!first) return '';
   return [
-    `  ${style.bad(words[first.verdict].toUpperCase())} ${idsOf(same)}`,
+    `  ${style.bad(word.toUpperCase())} ${idsOf(same)}`,
     ...new Set(same.map(({ sentence }) => `    ${printable(sentence)}`)),
     `    ${style.bad(printable(first.message))}`,
     ...first.details.map((line) => style.faint(`${DETAIL_INDENT}${printable(line)}`)),
@@ -223,9 +190,8 @@ function testCase(suite: string, one: Verdict): string {
   const start = `  <testcase classname="${escaped(suite)}" name="${escaped(idsOf([one]))}"`;
   if (verdict === 'passed') return `${start}/>`;
   if (verdict === 'skipped') return `${start}><skipped message="${escaped(message)}"/></testcase>`;
-  const element = verdict === 'error' ? 'error' : 'failure';
   const text = escaped([sentence, ...details, ...(fix === undefined ? [] : [`fix: ${fix}`])].join('\n'));
-  return `${start}><${element} message="${escaped(message)}">${text}</${element}></testcase>`;
+  return `${start}><failure message="${escaped(message)}">${text}</failure></testcase>`;
 }
 
 /** Also drops what XML 1.0 forbids, and what controls a terminal; `]]>` ends a CDATA section only (section 2.4). */
