@@ -60,6 +60,9 @@ interface Cached {
   readonly text: string;
 }
 
+/** The calls that end with a signal, as its listener, which goes with the last of them. */
+type Following = Set<AbortController> & EventListenerObject;
+
 /** Not in every engine. */
 const { captureStackTrace } = Error as { captureStackTrace?(target: object, above: unknown): void };
 
@@ -89,7 +92,7 @@ export class Transport {
   readonly #throttle: Throttle;
   readonly #deprecated = new Set<OperationName>();
   /** The controllers that follow a signal. They share one listener, because Node.js warns of a leak above ten. */
-  readonly #following = new WeakMap<AbortSignal, Set<AbortController>>();
+  readonly #following = new WeakMap<AbortSignal, Following>();
   /** The last response of each operation that came with an ETag and without a query. */
   readonly #cached: { [operation in OperationName]?: Cached } = {};
 
@@ -337,15 +340,15 @@ export class Transport {
 
   /** Aborts the controller with the signal, until the returned function is called. */
   #follow(signal: AbortSignal, over: AbortController): () => void {
-    const following = this.#following.get(signal) ?? new Set();
-    if (!this.#following.has(signal)) {
-      this.#following.set(signal, following);
-      signal.addEventListener('abort', () => {
-        for (const each of following) each.abort(signal.reason);
-      });
-    }
-    following.add(over);
-    return () => following.delete(over);
+    const calls = this.#following.get(signal) ?? Object.assign(new Set<AbortController>(), { handleEvent });
+    this.#following.set(signal, calls);
+    calls.add(over);
+    // Adding it twice adds it once.
+    signal.addEventListener('abort', calls);
+    return () => {
+      calls.delete(over);
+      if (!calls.size) signal.removeEventListener('abort', calls);
+    };
   }
 
   /** Copies what explains an error of `fetch`. The error itself may hold the request, and so the key. */
@@ -362,23 +365,39 @@ export class Transport {
   }
 }
 
-/** A monotonic clock, so that changes of the system time do not move deadlines. */
+/** Milliseconds that passed between readings, and the last reading: a clock that is replaced or set back stops none. */
+let passedMs = 0;
+let readMs = 0;
+
+/** A monotonic clock, so that changes of the system time do not move deadlines. Under fake timers it follows them. */
 const systemClock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
+  now() {
+    const now = performance.now();
+    passedMs += Math.max(0, now - readMs);
+    readMs = now;
+    return passedMs;
+  },
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
+      const until = systemClock.now() + ms;
       const stop = () => {
         clearTimeout(timer);
         reject(signal.reason);
       };
       const wake = () => {
         signal.removeEventListener('abort', stop);
+        passedMs = Math.max(systemClock.now(), until);
         resolve();
       };
       const timer = setTimeout(wake, Math.min(ms, TIMER_MS_MAX));
       signal.addEventListener('abort', stop);
     }),
 };
+
+/** Aborts every call of a signal. */
+function handleEvent(this: Following, { target }: Event): void {
+  for (const each of this) each.abort((target as AbortSignal).reason);
+}
 
 /** Spreads the retries of clients that failed together. Drawn once a call, so that no wait is shorter than the last. */
 function newJitter(): number {
@@ -419,10 +438,10 @@ function readBaseUrl(baseUrl: string | URL | undefined): string {
   const { protocol, username, password, search, hash, origin, pathname } = URL.canParse(baseUrl)
     ? new URL(baseUrl)
     : {};
-  if (!origin || !/^https?:$/.test(protocol ?? '')) throw new TypeError('baseUrl must begin with http:// or https://');
+  if (!/^https?:$/.test(`${protocol}`)) throw new TypeError('baseUrl must begin with http:// or https://');
   if (username || password) throw new TypeError('baseUrl must have no user or password; pass the key as apiKey');
   if (search || hash) throw new TypeError('baseUrl must have neither a query nor a fragment');
-  const address = origin + pathname?.replace(/\/+$/, '');
+  const address = `${origin}${pathname?.replace(/\/+$/, '')}`;
   if (address.endsWith('/v1/v1')) throw new TypeError(`baseUrl ends in /v1 twice: ${address}`);
   if (!address.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${address}`);
   return address;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import manifest from '../../client/package.json' with { type: 'json' };
@@ -323,15 +324,15 @@ describe('the client', () => {
 
   test('leaves no listener on a signal that many calls share', async () => {
     const { signal } = new AbortController();
-    let listeners = 0;
-    const add = signal.addEventListener.bind(signal);
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners += 1;
-      add(...args);
-    };
-    const catalog = client();
+    const counts: number[] = [];
+    const count = () => counts.push(getEventListeners(signal, 'abort').length);
+    const catalog = client({ onResponse: count });
     await Promise.all(Array.from({ length: 30 }, () => catalog.categories.list({}, { signal })));
-    assert.equal(listeners, 1);
+    assert.deepEqual([counts.length, Math.max(...counts)], [30, 1]);
+    count();
+    for (let request = 0; request < 3; request += 1) await client().categories.list({}, { signal });
+    count();
+    assert.deepEqual(counts.slice(30), [0, 0], 'of a client for each request neither');
   });
 
   test('calls the hook for every answer, and survives a failing hook', async () => {
