@@ -133,6 +133,7 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
 };
 
 const DATABASE = 'it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)';
+const POSTGRES = 'it must be postgres://USER:PASSWORD@HOST/DATABASE';
 const REDIS = 'it must be redis://:PASSWORD@HOST:PORT/NUMBER,';
 const ESCAPED = 'with @ / ? # and % in a password written %40 %2F %3F %23 and %25 (from the environment)';
 
@@ -145,6 +146,10 @@ const TOGETHER: Readonly<Record<string, string>> = {
   'PRODUCTION_BASE_URL=https://u:hidden@a.example/v2?p%61ss=hidden':
     'PRODUCTION_BASE_URL: it must be an http or https address that ends in /v1, not "https://u:***@a.example/v2?p%61ss=***" (from the environment)',
   'DATABASE_URL=sqlite:x?mode=ro': 'DATABASE_URL: it must be sqlite:FILE, without parameters (from the environment)',
+  'DATABASE_URL=postgres://h/d?sslmod=require': `DATABASE_URL: ${POSTGRES}; sslmod has no effect, is sslmode meant? (from the environment)`,
+  'DATABASE_URL=postgres://h/d?12345': `DATABASE_URL: ${POSTGRES}; what follows ? has no effect, remove it (from the environment)`,
+  'DATABASE_URL=postgres://u@h': `DATABASE_URL: ${POSTGRES}, and its database is missing (from the environment)`,
+  'REDIS_URL=redis://h/1?family=6\nINSTANCES=1': `REDIS_URL: ${REDIS.slice(0, -1)}; family has no effect, remove it (from the environment)`,
   'REDIS_URL=http://h\nINSTANCES=1': `REDIS_URL: ${REDIS} or rediss:// for TLS (from the environment)`,
   'REDIS_URL=redis://h/x\nINSTANCES=1': `REDIS_URL: ${REDIS} ${ESCAPED}`,
   'REDIS_URL_FILE=no-such': 'REDIS_URL_FILE: cannot read no-such',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS } from './catalog/api-key.ts';
-import { editDistance } from './catalog/nearest-name.ts';
+import { editDistance, nearest } from './catalog/nearest-name.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
@@ -70,6 +70,23 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set(SETTING_NAMES.flatMap((name) =>
 const FORMER_TLS_SETTINGS = ['TLS_CERT_FILE', 'TLS_KEY_FILE'] as const;
 const TLS_BY_PROXY =
   'the service no longer ends TLS; remove it, and put Caddy or nginx in front as docs/operations.md, “TLS in front”, says';
+
+/** The parameters of a PostgreSQL address that the driver knows. */
+const POSTGRES_PARAMETERS = [
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslnegotiation',
+  'uselibpqcompat',
+  'host',
+  'port',
+  'user',
+  'password',
+  'application_name',
+  'client_encoding',
+  'options',
+];
 
 /** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
 const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
@@ -307,22 +324,34 @@ export function databaseUrl(text: string): DatabaseAddress {
   if (file !== undefined) return { engine: 'sqlite', file: file === ':memory:' ? file : realPath(file) };
   const form = 'postgres://USER:PASSWORD@HOST/DATABASE';
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`it must be sqlite:FILE or ${form}`);
-  parseAddress(text, form);
+  const { pathname } = parseAddress(text, form, POSTGRES_PARAMETERS);
+  // The driver would take the database that is named like the user.
+  if (pathname.length <= 1) throw new Error(`it must be ${form}, and its database is missing`);
   return { engine: 'postgres', url: text };
 }
 
 function redisUrl(text: string): string {
   const form = 'redis://:PASSWORD@HOST:PORT/NUMBER';
   if (!/^rediss?:\/\//.test(text)) throw new Error(`it must be ${form}, or rediss:// for TLS`);
-  const { username, password, pathname } = parseAddress(text, form);
+  const { username, password, pathname } = parseAddress(text, form, []);
   if (!isDecodable(username + password) || !/^\/?\d*$/.test(pathname)) throw malformedAddress(form);
   return text;
 }
 
-/** Parses the URL of a server, in which no part of a password may have become host or path. */
-function parseAddress(text: string, form: string): URL {
+/**
+ * Parses the URL of a server, in which no part of a password may have become host or path. A parameter that would have
+ * no effect is refused: with a mistyped `sslmode` the connection would be in clear text.
+ */
+function parseAddress(text: string, form: string, parameters: readonly string[]): URL {
   const url = URL.parse(text);
   if (!url || `${url.pathname}${url.search}${url.hash}`.includes('@')) throw malformedAddress(form);
+  for (const name of url.searchParams.keys()) {
+    if (parameters.includes(name)) continue;
+    const near = nearest(name, parameters);
+    // Without a value it may be a part of a password.
+    const shown = text.includes(`${name}=`) ? name : 'what follows ?';
+    throw new Error(`it must be ${form}; ${shown} has no effect, ${near ? `is ${near} meant?` : 'remove it'}`);
+  }
   return url;
 }
 

@@ -64,13 +64,10 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
 }
 
 /** Groups of a help in one order: the options of a command before the settings, whichever were added first. */
-const ownOptionsFirst: Help['groupItems'] = (all, shown, groupOf) => {
-  const isSetting = (item: (typeof all)[number]) => Number(groupOf(item) === SETTINGS_GROUP);
-  return Help.prototype.groupItems(
-    all.toSorted((one, other) => isSetting(one) - isSetting(other)),
-    shown,
-    groupOf,
-  );
+const ownOptionsFirst: Help['groupItems'] = (_all, shown, groupOf) => {
+  const isSetting = (item: (typeof shown)[number]) => Number(groupOf(item) === SETTINGS_GROUP);
+  const sorted = shown.toSorted((one, other) => isSetting(one) - isSetting(other));
+  return Help.prototype.groupItems(sorted, shown, groupOf);
 };
 
 /** Says in our words what Commander found, which names what it means between quotes. */
