@@ -47,6 +47,13 @@ export function readRetryAfter(headers: Headers, now: number): number | undefine
   return seconds > 0 ? Math.min(seconds, SECONDS_MAX) : undefined;
 }
 
+/** The seconds until the window of a refusal without `Retry-After` resets, by `X-RateLimit-Reset`; at least one. */
+export function readWait(headers: Headers, now: number): number {
+  const { remaining, reset } = readLimits(headers) ?? { remaining: 1, reset: 0 };
+  const nowMs = readHttpDate(headers.get('Date') ?? '') || now;
+  return remaining === 0 ? Math.max(1, Math.min(Math.ceil(reset - nowMs / 1_000), SECONDS_MAX)) : 1;
+}
+
 function readHttpDate(text: string): number {
   if (!HTTP_DATE.test(text)) return Number.NaN;
   return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);

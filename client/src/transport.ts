@@ -2,7 +2,7 @@ import { ApiPromise, type ApiResponse } from './api-promise.ts';
 import { CLIENT_OPTIONS, callOptions, checkOptions, checkPart, typeOf } from './checks.ts';
 import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, type Instant, PetCatalogError, TimeoutError } from './errors.ts';
-import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
+import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter, readWait } from './headers.ts';
 import type { Method, OperationName } from './operation.ts';
 import type { ChangeOptions, Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
@@ -270,7 +270,8 @@ export class Transport {
       return { data, status, headers, requestId, limits };
     }
     const instant = this.#instant();
-    const retryAfter = readRetryAfter(headers, instant.unixMs) ?? (status === 429 ? 1 : undefined);
+    const retryAfter =
+      readRetryAfter(headers, instant.unixMs) ?? (status === 429 ? readWait(headers, instant.unixMs) : undefined);
     const { code, message } = Object(data);
     if (isGood || typeof code !== 'string') {
       const untilMs = retryAfter && instant.unixMs + retryAfter * 1_000;

@@ -153,8 +153,9 @@ for (const [step, status, code, retryAfter, challenge] of [
         told.map((name) => answer.headers.get(name)?.replace(/^\w{3}, .* GMT$/, 'a date') ?? null),
         ['application/json', 'no-store', retryAfter, challenge, dialect ? 'own' : null],
       );
-      const { message: _, ...body } = (await answer.json()) as Record<string, unknown>;
-      assert.deepEqual([answer.status, body], [status, dialect ? { sorry: true } : { code, status }]);
+      const { message, ...body } = (await answer.json()) as Record<string, unknown>;
+      const usual = { code, status, error: { message, type: 'api_error', code } };
+      assert.deepEqual([answer.status, body], [status, dialect ? { sorry: true } : usual]);
     }
   });
 }

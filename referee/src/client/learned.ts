@@ -1,4 +1,4 @@
-import type { Note } from './note.ts';
+import { type Note, TOLERANCE_MS } from './note.ts';
 
 /** A longer pause may be one that the client means, which its retries need not add to their waits. */
 const PAUSE_MS_MAX = 25;
@@ -23,6 +23,10 @@ export interface Learned {
   confirmed(kind: string): number | undefined;
   /** The pause that the client makes of itself between an answer and its next request. */
   readonly pauseMs: number;
+  /** The longest of them, up to what a busy machine may take. */
+  readonly pauseMsMax: number;
+  /** True if answers told when their limit resets, so that a client can go by it. */
+  readonly hasReset: boolean;
   /** True if its requests overlap: what one worker was told, another one may not know. */
   readonly isConcurrent: boolean;
   readonly remarks: readonly string[];
@@ -34,6 +38,8 @@ export const UNKNOWN_CLIENT: Learned = {
   expected: () => 1,
   confirmed: () => undefined,
   pauseMs: 0,
+  pauseMsMax: 0,
+  hasReset: false,
   isConcurrent: false,
   remarks: [],
 };
@@ -61,6 +67,8 @@ export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
     expected: ({ call, kind }) => byCall.get(call) ?? byKind.get(kind) ?? 1,
     confirmed: (kind) => Math.min(...ofKind(kind).map((notes) => notes.filter(isConfirmed).length)),
     pauseMs: pauseOf(runs),
+    pauseMsMax: Math.max(...runs.map(longestPauseOf)),
+    hasReset: runs.flat().some(({ hasReset }) => hasReset),
     isConcurrent: runs.some(areOverlapping),
     remarks: differing,
   };
@@ -79,9 +87,9 @@ export function kindsOf(runs: readonly (readonly Note[])[]): KindCount[] {
   });
 }
 
-/** True for an answer that confirms a write. */
-export function isConfirmed({ status, isDelivered }: Note): boolean {
-  return isDelivered && status !== null && status < 400;
+/** True for an answer that confirms a write: its head is enough. */
+export function isConfirmed({ status }: Note): boolean {
+  return status !== null && status < 400;
 }
 
 /**
@@ -102,11 +110,18 @@ export function areOverlapping(notes: readonly Note[]): boolean {
   return false;
 }
 
+/** The longest pause between requests, up to what a busy machine may take. */
+export function longestPauseOf(notes: readonly Note[]): number {
+  return Math.min(TOLERANCE_MS, Math.max(0, ...pausesOf(notes)));
+}
+
+function pausesOf(notes: readonly Note[]): number[] {
+  return notes.slice(1).map(({ at }, index) => Math.max(0, at - (notes[index]?.answeredAt ?? at)));
+}
+
 /** The usual pause; a few may be meant, as before a poll. */
 function pauseOf(runs: readonly (readonly Note[])[]): number {
-  const pauses = runs.flatMap((notes) =>
-    notes.slice(1).map(({ at }, index) => Math.max(0, at - (notes[index]?.answeredAt ?? at))),
-  );
+  const pauses = runs.flatMap(pausesOf);
   const median = pauses.sort((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? 0;
   return pauses.length < PAUSES_MIN ? 0 : Math.min(PAUSE_MS_MAX, median);
 }

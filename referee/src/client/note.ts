@@ -48,6 +48,8 @@ export interface Note {
   readonly isDone: boolean;
   /** True if the upstream answered it well, with JSON. */
   readonly hasJson: boolean;
+  /** True if the upstream's answer told when its limit resets. */
+  readonly hasReset: boolean;
 }
 
 export interface CommandEnd {

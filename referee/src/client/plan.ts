@@ -3,11 +3,13 @@ import { type Customs, cellOf, isCreate, isWrite, RULE_NAMES, type RuleName } fr
 
 /** Faults by how much they show of a client, the most telling first. */
 const OF_WRITES = ['lost', 'unknown', 'error*2', 'unavailable:1', 'limit:1', 'reset', 'cut'];
-const OF_READS = ['limit:1', 'lost', 'error*2', 'unavailable:1', 'cut', 'limit-date:2', 'grease'];
+const OF_READS = ['limit:1', 'lost', 'error*2', 'grease', 'unavailable:1', 'limit-date:2', 'cut'];
 /** However many kinds there are, the usual number of plays has the faults for good. */
 const FOR_GOOD_PLACE_MAX = 22;
 /** Faults that nothing but stopping helps against. */
 const FOR_GOOD = ['error*12', 'revoked'];
+/** Faults that are aimed at one kind, one in each round. */
+const ONCE = ['status:409', 'limit:8', 'status:422', 'limit-reset:2', 'slow:5', 'stall'];
 /** The rules that only a fault for good tests, which the usual plan has for one kind. */
 export const TESTED_FOR_GOOD: ReadonlySet<RuleName> = new Set(['backs-off', 'gives-up', 'stops']);
 
@@ -18,7 +20,7 @@ export interface Planned {
 }
 
 /** The plays that a client needs, the most telling first; `isWhole` has the faults for good for every kind. */
-export function planFor({ calls, expected }: Learned, customs: Customs, isWhole: boolean): Planned[] {
+export function planFor({ calls, expected, hasReset }: Learned, customs: Customs, isWhole: boolean): Planned[] {
   const at = (kind: string, fault: string, nth: number): Planned => {
     const [method = '', path = '', ...operation] = kind.split(' ');
     const aim = [`${nth === 1 ? '' : `${nth}.`}${method}`, path.replaceAll('{}', '*'), ...operation].join(' ');
@@ -27,17 +29,20 @@ export function planFor({ calls, expected }: Learned, customs: Customs, isWhole:
   const rounds = calls.flatMap(({ kind, count, hasJson }) => {
     const ofReads = OF_READS.filter((fault) => hasJson || fault !== 'grease');
     const faults = isWrite(kind, customs) ? OF_WRITES : ofReads;
+    // The last call of a kind has half as many rounds.
     return [...new Set([1, count])].flatMap((nth, turn) =>
-      faults.map((fault, index) => ({ round: turn * faults.length + index, planned: at(kind, fault, nth) })),
+      faults.map((fault, index) => ({ round: turn === 0 ? index : 2 * index + 1, planned: at(kind, fault, nth) })),
     );
   });
-  const inRounds = rounds.toSorted((one, other) => one.round - other.round).map(({ planned }) => planned);
-  const kinds = isWhole ? calls : [calls.find(({ kind }) => isWrite(kind, customs)) ?? calls[0]];
+  const first = calls.find(({ kind }) => isWrite(kind, customs)) ?? calls[0];
   // Among equal calls only tries of the last one are more than the client makes of itself.
   const placeIn = ({ kind, count }: KindCount) => (expected({ call: '', kind }) > 1 ? count : 1);
-  const forGood = FOR_GOOD.flatMap((fault) =>
-    kinds.flatMap((each) => (each ? at(each.kind, fault, placeIn(each)) : [])),
+  const aimed = (fault: string, each = first) => (each ? [at(each.kind, fault, placeIn(each))] : []);
+  const forGood = FOR_GOOD.flatMap((fault) => (isWhole ? calls : [first]).flatMap((each) => aimed(fault, each)));
+  const once = ONCE.filter((fault) => hasReset || !fault.startsWith('limit-reset')).flatMap((fault, index) =>
+    aimed(fault).map((planned) => ({ round: index + 1, planned })),
   );
+  const inRounds = [...rounds, ...once].sort((one, other) => one.round - other.round).map(({ planned }) => planned);
   const place = Math.min(calls.length, FOR_GOOD_PLACE_MAX);
   return [...inRounds.slice(0, place), ...forGood, ...inRounds.slice(place)];
 }

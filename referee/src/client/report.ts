@@ -14,6 +14,8 @@ import {
 } from './rules.ts';
 
 const EVIDENCE_MAX = 3;
+/** How many parts a rule has: failures and a stalled answer, and statuses, of which a cell names those played. */
+const PARTS: Readonly<Partial<Record<RuleName, number>>> = { 'gives-up': 2 };
 const MAY_READ = /^POST \S*(login|token|search|query)$|^POST \S+ (?!mutation)./i;
 /** Steps that no client survives. */
 const FATAL = /^(revoked|status:4|stall|quota|ban|(limit|limit-date|limit-reset|unavailable):\d{3,}$)/;
@@ -31,6 +33,8 @@ export interface Cell {
   readonly fix?: string;
   /** The reason why it was not tested. */
   readonly reason?: string;
+  /** What was played of a rule that is kept, if that is less than the rule. */
+  readonly played?: string;
   /** True if --expected has it, so that it does not count. */
   readonly isKnown?: true;
 }
@@ -116,6 +120,7 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
   const { kind } = call;
   const name = cellOf(kind, rule);
   const isTested = judged.some(({ tested }) => tested.has(name));
+  const parts = new Set(judged.flatMap(({ tested }) => [...(tested.get(name) ?? [])]));
   if (!isTested && !appliesTo(rule, call, wanted.customs)) return [];
   const found = judged.flatMap(({ play, findings }) =>
     findings.filter((each) => each.rule === rule && each.kind === kind).map((finding) => ({ play, finding })),
@@ -123,8 +128,12 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
   const isKnown = wanted.expected.some((each) => each.kind === kind && each.rule === rule);
   const [first] = found;
   if (!first) {
-    if (isTested) return [{ kind, rule, verdict: 'kept', evidence: [] }];
-    return [{ kind, rule, verdict: 'not tested', evidence: [], reason: reasonFor(kind, rule, played) }];
+    const isPart = parts.size > 0 && parts.size !== PARTS[rule];
+    if (isTested) {
+      return [{ kind, rule, verdict: 'kept', evidence: [], ...(isPart && { played: [...parts].sort().join(', ') }) }];
+    }
+    const [untested] = judged.flatMap((each) => each.untested.get(name) ?? []);
+    return [{ kind, rule, verdict: 'not tested', evidence: [], reason: untested ?? reasonFor(kind, rule, played) }];
   }
   const isFree = rule === 'recovers' && !wanted.isRecoveryRequired;
   return [

@@ -58,7 +58,7 @@ const USUALLY_TESTED = /^(recovers|gives-up|backs-off|tells)$/;
 /** The rules that were put to the test, each with its verdict. */
 function verdicts(happened: readonly Happened[], more?: Partial<Play>): string {
   const { tested, findings } = judged(happened, more);
-  const isMet = (rule: string) => [...tested].some((cell) => cell.startsWith(`${rule} `));
+  const isMet = (rule: string) => [...tested.keys()].some((cell) => cell.startsWith(`${rule} `));
   const isBroken = (rule: string) => findings.some((each) => each.rule === rule);
   return RULE_NAMES.filter((rule) => rule !== 'recovers' && isMet(rule))
     .filter((rule) => isBroken(rule) || !USUALLY_TESTED.test(rule))
@@ -69,7 +69,6 @@ function verdicts(happened: readonly Happened[], more?: Partial<Play>): string {
 const ended = (exit: number | null, timedOut = false) => ({ command: { exit, timedOut } });
 
 const CASES: readonly (readonly [name: string, met: string, happened: readonly Happened[], more?: Partial<Play>])[] = [
-  ['nothing', '', []],
   ['ordinary answers, the same call twice among them', '', sent(0, ok, 0, ok, 5, created, 6, created)],
 
   ['the end of a Retry-After', 'waits kept', sent(0, limited, 2_000, ok, 2_001, ok)],
@@ -99,12 +98,6 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['another call in the moment of the answer', '', sent(0, failed, 0, other, 5, ok)],
   ['a slow answer', '', sent(0, { step: 'slow:5', answeredAt: 5_000 }, 5_010, other)],
 
-  ['a 400 repeated at once', 'stops broken', sent(0, refused, 999, refused)],
-  [
-    'a 400 repeated in the moment of its answer',
-    'stops broken',
-    sent(0, refused, 0, { ...refused, answeredAt: 9_000 }),
-  ],
   ['a 400 asked for again later', 'stops kept', sent(0, refused, 1_000, refused)],
   ['a 400 repeated with another body', 'stops kept', sent(0, refused, 1, { ...created, body: 'other' })],
   ['a 400 repeated after another call', 'stops kept', sent(0, refused, 1, other, 2, refused)],
@@ -119,7 +112,6 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
 
   ['a POST repeated with key and body', 'retries-safely kept', sent(0, failedCreate, 500, created)],
   ['a POST repeated with another key', 'retries-safely broken', sent(0, failedCreate, 500, otherKey)],
-  ['a POST repeated so in the moment of its answer', 'retries-safely broken', sent(0, failedCreate, 0, otherKey)],
   ['a POST repeated without a key', 'retries-safely broken', sent(0, { ...withoutKey, ...failed }, 1_000, withoutKey)],
   [
     'the same after an answer that nothing was done',
@@ -173,11 +165,6 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
     tries(lost, 2_000, 4_000, 8_000, 16_000, ...Array(6).fill(30_000)),
   ],
   [
-    'two rounds of six tries with a pause ten times as long as the longest wait',
-    '',
-    tries(lost, 2_000, 2_000, 2_000, 500, 2_000, 20_001, 2_000, 500, 2_000, 2_000, 2_000),
-  ],
-  [
     'eleven tries, each within ten seconds of the end of a Retry-After',
     'waits kept, gives-up broken',
     tries({ ...busy, retryAfter: 20 }, ...Array(5).fill([30_000, 21_000]).flat()),
@@ -185,9 +172,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['eleven tries after a second each', 'gives-up broken', tries(failed, ...Array(10).fill(1_000))],
 
   ['another call after a greased answer', 'tolerates kept', sent(0, greased, 10, other)],
-  ['a greased answer as the last', '', [[0, greased]]],
   ['a greased answer, then a failed command', 'tolerates broken', [[0, greased]], ended(1)],
-  ['a greased answer, then a command ended by a signal', 'tolerates broken', [[0, greased]], ended(null)],
   ['a greased answer, then a command that was stopped', '', [[0, greased]], ended(1, true)],
   ['a greased answer, then a command that ended well', 'tolerates kept', [[0, greased]], ended(0)],
   ['a greased answer repeated, and no other one', 'tolerates broken', sent(0, greased, 10, ok)],

@@ -1,6 +1,6 @@
 import type { Scope } from '../proxy/follower.ts';
 import { type Chain, chainsOf, type Group, ownWaitsOf, type Request, requestsOf } from './calls.ts';
-import { areOverlapping, isConfirmed, type Learned } from './learned.ts';
+import { areOverlapping, isConfirmed, type Learned, longestPauseOf } from './learned.ts';
 import { nameOf, type Play, TOLERANCE_MS } from './note.ts';
 
 /** Fewer retries show nothing of a backoff with jitter. */
@@ -43,6 +43,8 @@ export const USUAL_CUSTOMS: Customs = {
   toleranceMs: TOLERANCE_MS,
 };
 
+const UNAWARE = 'no request that came after a refusal could know of it; --scope key says that all share one limit';
+
 interface RuleText {
   readonly asks: string;
   readonly fix: string;
@@ -80,7 +82,7 @@ export const RULES = {
   },
   tells: {
     asks: 'A write that was never confirmed is not reported as done',
-    fix: 'let the command fail when the last answer to a write was a failure, half an answer or none',
+    fix: 'let the command fail when the last answer to a write was a failure, or none came',
   },
   recovers: {
     asks: 'A call that a retry would have cured is retried',
@@ -102,7 +104,10 @@ export interface Finding {
 
 /** The rules that a play put to the test, by kind of request, and what broke them. */
 export interface Judged {
-  readonly tested: ReadonlySet<string>;
+  /** By cell: what was played, where a rule has parts. */
+  readonly tested: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By cell: why what was played tested nothing. */
+  readonly untested: ReadonlyMap<string, string>;
   readonly findings: readonly Finding[];
   readonly remarks: readonly string[];
 }
@@ -124,7 +129,7 @@ export function isCreate(kind: string, customs: Customs): boolean {
 
 /** Judges a play by every rule. One whose upstream failed proves nothing about the client. */
 export function judge(play: Play, learned: Learned, customs: Customs): Judged {
-  if (play.failure !== undefined) return { tested: new Set(), findings: [], remarks: [] };
+  if (play.failure !== undefined) return { tested: new Map(), untested: new Map(), findings: [], remarks: [] };
   const judging = new Judging(play, learned, customs);
   return judging.judge();
 }
@@ -137,7 +142,8 @@ class Judging {
   readonly #groups: readonly Group[];
   readonly #chains: readonly Chain[];
   readonly #isConcurrent: boolean;
-  readonly #tested = new Set<string>();
+  readonly #tested = new Map<string, Set<string>>();
+  readonly #untested = new Map<string, string>();
   readonly #findings: Finding[] = [];
 
   constructor(play: Play, learned: Learned, customs: Customs) {
@@ -176,13 +182,15 @@ class Judging {
       'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
     return {
       tested: this.#tested,
+      untested: this.#untested,
       findings: this.#findings,
       remarks: [...this.#play.remarks, ...(isLenient && asked ? [remark] : [])],
     };
   }
 
-  #test(rule: RuleName, { kind }: Request): void {
-    this.#tested.add(cellOf(kind, rule));
+  #test(rule: RuleName, { kind }: Request, part?: string): void {
+    const parts = this.#tested.get(cellOf(kind, rule)) ?? new Set();
+    this.#tested.set(cellOf(kind, rule), part === undefined ? parts : parts.add(part));
   }
 
   #find(rule: RuleName, { kind, number }: Request, text: string): void {
@@ -196,7 +204,10 @@ class Judging {
       const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - this.#forgivenMs(asking);
       const later = this.#requests.filter((each) => each.at > asking.answeredAt);
       const informed = later.filter((each) => each.at >= endsAt || this.#isBoundBy(each, asking, tries));
-      if (later.length > 0 && informed.length === 0) continue;
+      if (later.length > 0 && informed.length === 0) {
+        this.#untested.set(cellOf(asking.kind, 'waits'), UNAWARE);
+        continue;
+      }
       this.#test('waits', asking);
       const early = informed.find((each) => each.at < endsAt);
       if (!early) continue;
@@ -247,10 +258,22 @@ class Judging {
       if (!last.isFinal && !last.isWaitAsked && isFailedByScript(last)) this.#test('backs-off', last);
       return;
     }
-    this.#test('backs-off', last);
     const longest = waits.toSorted((one, other) => other - one).slice(0, retries);
-    const waited = longest.reduce((sum, wait) => sum + wait, 0) - retries * this.#learned.pauseMs;
+    const beyond = (pauseMs: number) => longest.reduce((sum, wait) => sum + wait - pauseMs, 0);
+    const waited = beyond(this.#learned.pauseMs);
     const least = chain.calls * leastSumOfWaits(Math.floor(retries / chain.calls));
+    const machineMs = Math.max(
+      this.#learned.pauseMsMax,
+      longestPauseOf(this.#requests.filter(({ isFinal }) => isFinal)),
+    );
+    if (waited >= least && beyond(machineMs) < least) {
+      this.#untested.set(
+        cellOf(last.kind, 'backs-off'),
+        `pauses of ${ms(machineMs)} between other calls explain the waits`,
+      );
+      return;
+    }
+    this.#test('backs-off', last);
     if (waited >= least) return;
     const own = this.#learned.pauseMs >= 1 ? ` beyond the ${ms(this.#learned.pauseMs)} between its other calls` : '';
     const text = `was the last of ${retries} retries, which waited ${ms(Math.max(0, waited))} together${own}`;
@@ -263,7 +286,8 @@ class Judging {
     if (!last) return;
     const most = this.#customs.triesMax * calls;
     const hasStalled = last.step?.startsWith('stall') ?? false;
-    if (tries.length > most || !last.isFinal || hasStalled) this.#test('gives-up', last);
+    if (hasStalled) this.#test('gives-up', last, 'stall');
+    if (tries.length > most || (!last.isFinal && !hasStalled)) this.#test('gives-up', last, 'failures');
     const beyond = tries[most];
     if (beyond) this.#find('gives-up', last, `${named(beyond)} is try ${most + 1} of ${tries.length} of its call`);
     if (hasStalled && command?.timedOut) this.#find('gives-up', last, `${named(last)} was waited for without end`);
@@ -282,11 +306,11 @@ class Judging {
 
   #stops(): void {
     for (const requests of Map.groupBy(this.#requests, ({ call }) => call).values()) {
-      const expected = Math.max(...requests.map((each) => this.#learned.expected(each)));
+      const surplus = this.#surplusOf(requests);
       for (const refused of requests) {
         if (!refused.isDelivered || !refused.isFinal || !NOT_REPEATED.has(refused.status)) continue;
-        this.#test('stops', refused);
-        const next = requests.slice(expected).find((each) => each !== refused && isKnownTo(refused, each));
+        this.#test('stops', refused, `${refused.status}`);
+        const next = surplus.find((each) => each !== refused && isKnownTo(refused, each));
         if (next?.credentials !== refused.credentials || next.at - refused.answeredAt >= REACTION_MS) continue;
         // Without learning only what follows at once is taken for a repetition: a suite asks the same thing twice.
         const [following] = this.#requests.filter(
@@ -356,7 +380,7 @@ class Judging {
     if (command?.timedOut) return;
     const isPlain = ({ step }: Request) => step === null || /^ok(@|$)/.test(step);
     const isGreased = ({ step }: Request) => step?.startsWith('grease') ?? false;
-    const isOnlyGrease = this.#requests.every((each) => isPlain(each) || isGreased(each));
+    const isOnlyGrease = this.#requests.every((each) => isGreased(each) || (isPlain(each) && each.isDelivered));
     const plain = this.#requests.filter((each) => isPlain(each) && each.isFinal);
     // Where nothing was learned, a client that repeats plain answers too does not do so because of the unknown members.
     const isComparable =
@@ -385,21 +409,27 @@ class Judging {
   /** The request that repeats one at once, more often than the client sends it when all is well. */
   #repeat(request: Request): Request | undefined {
     const same = this.#requests.filter(({ call }) => call === request.call);
-    const repeat = same
-      .slice(this.#learned.expected(request))
-      .find((each) => each !== request && isKnownTo(request, each));
+    const repeat = this.#surplusOf(same).find((each) => each !== request && isKnownTo(request, each));
     return repeat && repeat.at - request.answeredAt < REACTION_MS ? repeat : undefined;
+  }
+
+  /** The requests of a call that are more than the client sends when all is well, and repeat no failure. */
+  #surplusOf(same: readonly Request[]): Request[] {
+    const expected = Math.max(...same.map((each) => this.#learned.expected(each)));
+    return same.filter((request, index) => {
+      const failures = same.filter((each) => !each.isFinal && isKnownTo(each, request));
+      return index >= expected + failures.length;
+    });
   }
 
   #tells(): void {
     const { command } = this.#play;
     if (!command || command.timedOut) return;
     for (const [kind, all] of Map.groupBy(this.#requests, (request) => request.kind)) {
-      if (!isWrite(kind, this.#customs) || all.every((request) => request.isFinal && !isRefusedByScript(request)))
-        continue;
+      const failed = all.find((request) => !isAnswered(request));
+      if (!failed || !isWrite(kind, this.#customs)) continue;
+      this.#test('tells', failed);
       const wanted = this.#learned.confirmed(kind) ?? Number.POSITIVE_INFINITY;
-      const failed = all.find((request) => !request.isFinal || isRefusedByScript(request));
-      if (failed) this.#test('tells', failed);
       const groups = Map.groupBy(all, linkOf).values();
       const open = [...groups].map((requests) => requests.at(-1)).find((last) => last && !isAnswered(last));
       if (command.exit !== 0 || !open || all.filter(isConfirmed).length >= wanted) continue;
@@ -412,9 +442,9 @@ class Judging {
   }
 }
 
-/** True for the last answer to a write that needs no report of a failure. */
+/** True for the last answer to a write that needs no report of a failure: its status is enough. */
 function isAnswered(request: Request): boolean {
-  return request.isFinal && !isRefusedByScript(request);
+  return (request.isFinal || isConfirmed(request)) && !isRefusedByScript(request);
 }
 
 function isRefusedByScript({ step, status }: Request): boolean {

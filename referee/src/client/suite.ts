@@ -32,9 +32,10 @@ export function clientSuite(report: ClientReport, { safe = [] as readonly string
   };
 }
 
-function wordOf({ rule, verdict, isKnown }: Cell): string {
+function wordOf({ rule, verdict, isKnown, played }: Cell): string {
   if (verdict === 'not tested') return '–';
   if (isKnown) return 'known';
+  if (played !== undefined) return `${verdict} (${played})`;
   return rule === 'recovers' && verdict === 'kept' ? 'yes' : verdict;
 }
 

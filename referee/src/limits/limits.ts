@@ -5,7 +5,7 @@ import { type Family, familyOf } from './family.ts';
 import { judgeBy } from './judging.ts';
 import type { Limited } from './limited.ts';
 import { reach } from './reach.ts';
-import { expect, published, type Report, type Rule } from './rule.ts';
+import { expect, type Report, type Rule } from './rule.ts';
 import { expectLimits, LIMIT_RULES } from './rules.ts';
 import { OTHER_REQUESTS, spend } from './spending.ts';
 import { countsOf } from './suite.ts';
@@ -153,7 +153,6 @@ function takenBy({ read, resetTolerance }: Family, { answers }: Opening): number
 const READ: Readonly<Record<string, 'limit' | 'remaining' | 'reset'>> = {
   'limits.429-over-limit': 'limit',
   'limits.last-token': 'limit',
-  'limits.headers-on-429': 'limit',
   'limits.headers-on-every': 'limit',
   'limits.remaining-true': 'remaining',
   'limits.every-request-counts': 'remaining',
@@ -170,11 +169,8 @@ function missing({ id, needs }: Rule, { names }: Family, isFull: boolean): strin
 /** Rules for any API; those that look at the first answers are made for them. */
 function rulesFor(family: Family, opening: Opening): readonly Rule[] {
   const { around } = opening;
-  const announced = published('the headers of limits', 'Every answer tells of the limit.');
-  const counted = published('the limit', 'All requests of a caller count in one limit.');
   const own: Readonly<Record<string, Omit<Rule, 'id'>>> = {
     'limits.headers-on-every': {
-      ...announced,
       expected: 'the headers of the limit, each in its form, on every answer to the requests, whatever its status',
       place: 'looks-back',
       judge({ answered }) {
@@ -183,7 +179,6 @@ function rulesFor(family: Family, opening: Opening): readonly Rule[] {
       },
     },
     'limits.every-request-counts': {
-      ...counted,
       expected: 'a Remaining that falls for the second request as it does for the first',
       judge() {
         if (!around) throw new Skipped('there is no other request; --second names one');

@@ -1,18 +1,7 @@
 import { type Exchange, type Shown, Skipped } from './exchange.ts';
 import type { Trial } from './trial.ts';
 
-export interface Clause {
-  /** What states it: a section of an RFC, or the answers of the API itself. */
-  readonly source: string;
-  readonly sentence: string;
-}
-
-/** What an API publishes about its limit, or a standard about any. */
-export function published(source: string, sentence: string): Clause {
-  return { source, sentence };
-}
-
-export interface Rule extends Clause {
+export interface Rule {
   readonly id: string;
   /** The request that is sent, and the answer that keeps the rule. */
   readonly expected: string;
@@ -56,7 +45,7 @@ export function known<T>(value: T | undefined, reason: string): T {
 }
 
 /** A rule as it was judged. Keys are masked. */
-export interface Verdict extends Clause {
+export interface Verdict {
   readonly id: string;
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly expected: string;

@@ -1,6 +1,6 @@
 import { dateOf, type Exchange, momentOf, retryAfterOf, Skipped } from './exchange.ts';
 import { isUnixTime, type LimitState, limitedOf, type Reading } from './limited.ts';
-import { expect, given, known, published, type RuleTable } from './rule.ts';
+import { expect, given, known, type RuleTable } from './rule.ts';
 import {
   countAdmitted,
   countUnknown,
@@ -21,23 +21,9 @@ const BEYOND_RESET_SECONDS = 2;
 /** A shorter wait may be over sooner, as it is rounded up. */
 const TELLING_SECONDS_MIN = 4;
 
-const ANNOUNCED = published('the headers of limits', 'A limit that is announced is the limit that is kept.');
-const WAIT = published(
-  'RFC 6585, section 4; RFC 9110, section 10.2.3',
-  'A refusal may say in Retry-After how long to wait before the next request.',
-);
-
 /** The rules that every limit keeps, for any API; what they ask and how answers are read is data of the trial. */
 export const LIMIT_RULES = {
-  'limits.headers-on-429': {
-    ...ANNOUNCED,
-    expected: 'the headers of the limit, each in its form, on every refusal',
-    judge: given(refusals, (refused, trial) => {
-      for (const exchange of refused) expectLimits(limitedOf(trial), exchange);
-    }),
-  },
   'limits.429-over-limit': {
-    ...ANNOUNCED,
     expected: 'a refusal once the requests that the limit names are spent, no sooner and no later',
     judge: given(spend, ({ refused, other, groups, volley, limit, isWhole, refilled }) => {
       expect(other === undefined, `the status of a refusal is ${other?.status}`, ...(other ? [other] : []));
@@ -52,7 +38,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.remaining-true': {
-    ...ANNOUNCED,
     expected: 'as many requests admitted after each answer as its Remaining tells',
     judge: given(spend, ({ groups, volley, limit, refused: over, refilled, isWhole }, trial) => {
       const refused = known(over, NO_REFUSALS);
@@ -76,7 +61,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.refused-everywhere': {
-    ...published('the limit', 'All requests of a caller count in one limit.'),
     expected: 'a refusal of every other request of the caller while the limit is spent',
     judge: given(elsewhere, ({ refused, exchange, secondsLater }, trial) => {
       const seconds = retryAfterOf(refused) ?? 0;
@@ -87,7 +71,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.per-key': {
-    ...published('the limit', 'A limit counts for each caller.'),
     expected: 'another caller admitted while the limited one is refused',
     judge: given(refusals, async ([refused], trial) => {
       const { stranger, isRefusal, read } = limitedOf(trial);
@@ -104,7 +87,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.retry-after-is-a-wait': {
-    ...WAIT,
     expected: 'a number of seconds, or a date, in Retry-After',
     judge: given(refusals, (refused) => {
       for (const exchange of refused) {
@@ -117,7 +99,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.retry-after-within-reset': {
-    ...WAIT,
     expected: `a Retry-After that ends at most ${BEYOND_RESET_SECONDS} s after the Reset of its answer`,
     judge: given(refusals, (refused, trial) => {
       for (const exchange of refused) {
@@ -127,7 +108,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.refusals-cost-nothing': {
-    ...published('the limit', 'A refused request does not lengthen the wait.'),
     expected: 'the same end of the wait on refusals a second apart',
     judge: given(refusals, (refused, trial) => {
       const { read } = limitedOf(trial);
@@ -144,7 +124,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.retry-after-suffices': {
-    ...WAIT,
     expected: 'no refusal after exactly the wait that Retry-After names',
     place: 'waits',
     judge: given(waitOut, ({ refused, after, seconds }, trial) => {
@@ -152,7 +131,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.window-as-told': {
-    ...WAIT,
     expected: 'a refusal shortly before half of the wait that Retry-After names',
     needs: 'full',
     place: 'waits',
@@ -163,7 +141,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.last-token': {
-    ...ANNOUNCED,
     expected: 'at most one request admitted of those that ask at once when one is left',
     place: 'waits',
     judge: given(spendToLastToken, ({ volley, refused: over, refilled, groups, limit, isWhole }) => {
@@ -180,7 +157,6 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.reset-ahead': {
-    ...ANNOUNCED,
     expected: 'a moment ahead in Reset on every answer, on a refusal by a second at least',
     place: 'looks-back',
     judge(trial) {

@@ -1,4 +1,5 @@
 import { countOf, type Suite } from '../report/write.ts';
+import type { Shown } from './exchange.ts';
 import type { Report, Verdict } from './rule.ts';
 
 const WORDS = { passed: 'passed', failed: 'failed', skipped: 'not judged' };
@@ -14,13 +15,13 @@ export function limitsSuite(report: Report): Suite {
     table: { columns: ['rule', 'verdict'], rows: rules.map(({ id, verdict }) => [id, WORDS[verdict]]) },
     summary: `${summary} of ${rules.length} rules`,
     verdicts: rules.map((verdict) => {
-      const { id, verdict: kind, sentence, source, seen, reason } = verdict;
+      const { id, verdict: kind, expected, seen, reason, exchanges } = verdict;
       return {
         id,
         verdict: kind,
-        sentence: `${sentence} (${source})`,
+        sentence: expected,
         message: seen ?? reason ?? '',
-        details: kind === 'failed' ? detailsOf(verdict) : [],
+        details: exchanges.flatMap(linesOf),
       };
     }),
   };
@@ -31,7 +32,6 @@ export function countsOf(rules: readonly Verdict[]): Record<Verdict['verdict'], 
   return { passed: countOf(rules, 'passed'), failed: countOf(rules, 'failed'), skipped: countOf(rules, 'skipped') };
 }
 
-function detailsOf({ expected, exchanges }: Verdict): string[] {
-  const shown = exchanges.flatMap(({ request, response }) => [...request.split('\n'), ...`→ ${response}`.split('\n')]);
-  return [`expected: ${expected}`, ...shown];
+function linesOf({ request, response }: Shown): string[] {
+  return [...request.split('\n'), ...`→ ${response}`.split('\n')];
 }

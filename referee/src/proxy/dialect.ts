@@ -86,7 +86,9 @@ export class Dialect {
 
   #madeUp(name: StepName | undefined, { status, code, message }: Words, fields: Fields): MadeUp {
     const { body, headers = {}, ...own } = (name && this.#template(name, status)) ?? {};
-    const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? { code, message, status }));
+    // Some SDKs know a failure by its member `error` alone.
+    const usualBody = { code, message, status, error: { message, type: 'api_error', code } };
+    const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? usualBody));
     const given = Object.entries(headers);
     const names = given.map(([each]) => each.toLowerCase());
     const usual: Fields = [...fields, ['Content-Type', this.#jsonType], ['Cache-Control', 'no-store']];
@@ -119,7 +121,7 @@ export class Dialect {
     if (WORDS[name]?.status !== 429) return this.#limits;
     const [seconds, unixMs] = [Math.ceil((leftMs ?? 0) / SECOND_MS), this.#clock.unixMs() + (leftMs ?? 0)];
     const isNamed = this.#limits.some(([each]) => /remaining|^ratelimit$/i.test(each));
-    const limits: Fields = isNamed || name !== 'limit-reset' ? this.#limits : [['X-RateLimit-Remaining', '0'], RESET];
+    const limits: Fields = isNamed || name !== 'limit-reset' ? this.#limits : OF_GITHUB;
     return limits.map(([each, value]) => {
       if (/remaining/i.test(each)) return [each, '0'];
       if (leftMs === undefined) return [each, value];
@@ -130,7 +132,11 @@ export class Dialect {
 }
 
 /** The form of GitHub, for an API that names no limits. */
-const RESET: readonly [string, string] = ['X-RateLimit-Reset', `${UNIX_SECONDS_MIN}`];
+const OF_GITHUB: Fields = [
+  ['X-RateLimit-Limit', '60'],
+  ['X-RateLimit-Remaining', '0'],
+  ['X-RateLimit-Reset', `${UNIX_SECONDS_MIN}`],
+];
 
 /** A Reset in the form of another one: Unix seconds, Unix milliseconds, a date, or seconds from now. */
 function resetLike(value: string, { seconds, unixMs }: { seconds: number; unixMs: number }): string {

@@ -65,6 +65,7 @@ export class Exchange {
   #isDelivered = false;
   #isDone = false;
   #hasJson = false;
+  #hasReset = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, context: ProxyContext) {
     this.#request = request;
@@ -111,6 +112,7 @@ export class Exchange {
       isDelivered: this.#isDelivered,
       isDone: this.#isDone,
       hasJson: this.#hasJson,
+      hasReset: this.#hasReset,
     };
   }
 
@@ -307,6 +309,7 @@ export class Exchange {
     dialect.learn(fields, isJson(contentType) ? contentType : undefined);
     this.#isDone = status < 400;
     this.#hasJson = status < 300 && this.#method !== 'HEAD' && isJson(contentType);
+    this.#hasReset = fields.some(([name]) => /rate-?limit-reset$/i.test(name));
     const answer = { status, statusMessage, fields, incoming };
     const made = this.#step === 'unknown' && this.#turn ? dialect.answerOf(this.#turn) : undefined;
     if (made) {

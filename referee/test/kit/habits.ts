@@ -68,7 +68,7 @@ export const CAREFUL: Habits = {
   body: ({ method, name }) => (/POST|PATCH|PUT/.test(method) ? JSON.stringify({ name }) : undefined),
   isTolerant: true,
   tells: true,
-  timeoutMs: 20_000,
+  timeoutMs: 4_000,
   keepAlive: true,
   usesFetch: false,
 };

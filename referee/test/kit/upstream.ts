@@ -50,7 +50,7 @@ export function headOf(line: string, ...headers: readonly string[]): string {
 export function verdicts(play: Play): string {
   const { tested, findings } = judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
   return RULE_NAMES.filter((rule) => !/^(recovers|gives-up|backs-off|tells)$/.test(rule))
-    .filter((rule) => [...tested].some((cell) => cell.startsWith(`${rule} `)))
+    .filter((rule) => [...tested.keys()].some((cell) => cell.startsWith(`${rule} `)))
     .map((rule) => `${rule} ${findings.some((each) => each.rule === rule) ? 'broken' : 'kept'}`)
     .join(', ');
 }

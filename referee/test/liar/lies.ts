@@ -138,7 +138,7 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
     }),
   ],
   ['Remaining is missing on a 201', 'limits.headers-on-every', head({ status: 201 }, REMAINING)],
-  ['Limit is missing on a 429', 'limits.headers-on-429 limits.headers-on-every', head(REFUSED, LIMIT)],
+  ['Limit is missing on a 429', 'limits.headers-on-every', head(REFUSED, LIMIT)],
 ];
 
 /** Lies about `Reset`, which not every family has. */

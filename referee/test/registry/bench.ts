@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClientReport } from '../../src/client/report.ts';
-import { judged, type StageOptions } from '../kit/stage.ts';
+import { judged, NotEnded, type StageOptions } from '../kit/stage.ts';
 
 /** An HTTP client of the registries, with a program of three calls: a list, a create, a list. */
 export interface RegistryClient {
@@ -36,12 +36,6 @@ export function install(folder: string): void {
   cpSync(PROGRAMS, folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   const packages = new Set(CLIENTS.flatMap((each) => each.packages ?? []));
-  mkdirSync(join(folder, 'dialect'));
-  // Some clients know a failure by its body alone.
-  const body = { error: { type: 'api_error', message: 'made up' } };
-  for (const status of [401, 429, 500, 503]) {
-    writeFileSync(join(folder, 'dialect', `${status}.json`), JSON.stringify({ body }));
-  }
   execFileSync('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: folder, stdio: 'ignore' });
 }
 
@@ -60,11 +54,13 @@ export function judgeClient(
       );
       if (exits.some((code) => code !== 0)) throw new Error('the program failed');
     },
-    { jobs: JOBS, api: service, proxy: { dialect: join(folder, 'dialect') }, ...options },
+    { jobs: JOBS, api: service, ...options },
   );
 }
 
 const JOBS = 6;
+/** Longer than the time-outs of clients that have one, but for those of minutes. */
+const RUN_MS_MAX = 90_000;
 
 /** An API whose one answer every client understands. */
 export function service(): RequestListener {
@@ -92,8 +88,9 @@ function commandOf({ file }: RegistryClient, folder: string): readonly string[] 
 
 async function exitOf(command: readonly string[], options: { cwd: string; env: Record<string, string | undefined> }) {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { ...options, stdio: 'ignore' });
+  const child = spawn(program, args, { ...options, stdio: 'ignore', timeout: RUN_MS_MAX });
   const [code] = (await once(child, 'exit')) as [number | null];
+  if (code === null) throw new NotEnded();
   return code;
 }
 
