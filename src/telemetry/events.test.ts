@@ -269,7 +269,11 @@ test('an answered request is counted by its labels, and refusals and failed auth
     'failed_authentications_total{listener="operator",api="false",reason="invalid_token"}': 1,
   });
   assert.deepEqual(await counted({ status: 403, code: 'insufficient_scope' }), duration(403));
-  assert.deepEqual(await counted({ status: 503, code: 'unavailable' }), duration(503));
+  assert.deepEqual(await counted({ status: 503, code: 'unavailable' }), {
+    ...duration(503),
+    'request_failures_total{listener="public",api="true"}': 1,
+  });
+  assert.deepEqual(await counted({ status: 501, code: 'not_implemented' }), duration(501), "a caller's mistake");
   const login = { listener: 'operator', api: 'false', status: 429, plan: undefined } as const;
   assert.deepEqual(await counted(login), duration(429, 'listener="operator",api="false"'), 'refused by no limit');
 });

@@ -138,7 +138,10 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures:
       if (status === 429 && plan) metrics.refusals.inc(plan, code ?? '');
       if (status === 401) metrics.failedAuthentications.inc({ listener, api, reason: code ?? '' });
       const isFailure = status >= 500 && !CALLERS_MISTAKES.has(status);
-      if (isFailure) failures.report(failureLine(answered));
+      if (isFailure) {
+        metrics.requestFailures.inc({ listener, api });
+        failures.report(failureLine(answered));
+      }
       if (!logsAnswers) return;
       if (accessLog === 'errors' && (isFailure || durationMs < SLOW_MS)) return;
       write(accessLine(answered));

@@ -18,6 +18,12 @@ const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode 
   { listener: 'operator', api: 'false', reason: 'invalid_token' },
 ];
 
+const SIDES = [
+  ['public', 'true'],
+  ['public', 'false'],
+  ['operator', 'false'],
+] as const;
+
 /**
  * Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets, but
  * for the masters of a Redis Cluster. Every counter starts at 0: the first event of one that appears only with it would
@@ -29,6 +35,7 @@ export function createMetrics() {
   const makers = metricsIn(registry);
   const metrics = { ...requestMetrics(makers), ...limitMetrics(makers), ...storageMetrics(makers) };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
+  for (const [listener, api] of SIDES) metrics.requestFailures.inc({ listener, api }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
   metrics.redisMasterLost.set(0);
@@ -59,6 +66,10 @@ function requestMetrics({ counter, gauge, registered }: Makers) {
   return {
     build: gauge('build_info', 'Always 1; the labels name the running version', ['version', 'node', 'environment']),
     requests: registered(new RequestDurations()),
+    requestFailures: counter('request_failures_total', 'Requests answered with 500 and above, but for 501 and 505', [
+      'listener',
+      'api',
+    ]),
     connectionsRefused: counter('connections_refused_total', 'Connections closed as they came, beyond CONNECTIONS_MAX'),
     connectionsCutOff: counter(
       'connections_cut_off_total',

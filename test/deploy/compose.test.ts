@@ -51,9 +51,3 @@ test('several instances have settings that the service takes, and the proxy forw
     assert.ok(new URL(redis?.url ?? '').hostname in scaled.services);
   }
 });
-
-test('no password is in the files, and a missing one is reported by name', () => {
-  for (const file of ['compose.yaml', 'compose.scaled.yaml'])
-    for (const [, value = ''] of text(file).matchAll(/^\s*\w*PASSWORD\w*: (.*)$/gm))
-      assert.match(value, /^\$\{\w+:\?set it in deploy\/\.env\}$/);
-});

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERROR_CODES } from '../../src/catalog/error.ts';
-import { SETTINGS } from '../../src/config.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
 import { URL_CHARACTERS_MAX } from '../../src/http/transport/request.ts';
 import { parseDuration } from '../../src/stdx/duration.ts';
-import { parseContainerfile, text, yaml } from '../kit/deploy/files.ts';
+import { text } from '../kit/deploy/files.ts';
 import { testService } from '../kit/service.ts';
 
 const BODY_BYTES_MAX = 256 * 1024;
@@ -42,19 +41,6 @@ test('idle connections of the proxies end before those of the service, also with
     before.every((each) => each > 0 && each < idle),
     `${before} of ${idle} s`,
   );
-});
-
-test('the container runs without rights, stops as the service does, and is probed where it listens', () => {
-  const of = (wanted: string) => parseContainerfile(text('Containerfile')).filter(({ name }) => name === wanted);
-  const { runAsUser, runAsGroup } = yaml('kubernetes/deployment.yaml').spec.template.spec.securityContext;
-  assert.ok(runAsUser > 0);
-  assert.deepEqual(
-    ['USER', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD', 'EXPOSE'].map((name) => of(name).map((each) => each.text)),
-    [[`${runAsUser}:${runAsGroup}`], ['SIGTERM'], ['["pet-catalog"]'], ['["serve"]'], [SETTINGS.PORT.default]],
-  );
-  const [volume] = of('VOLUME');
-  assert.equal(of('ENV')[0]?.text, `HOST=0.0.0.0 DATABASE_URL=sqlite:${volume?.text}/pet-catalog.db`);
-  assert.match(of('HEALTHCHECK')[0]?.text ?? '', new RegExp(`OPERATOR_PORT:-${SETTINGS.OPERATOR_PORT.default}}`));
 });
 
 test('what the proxies say themselves has codes, statuses and bounds of the service', () => {
