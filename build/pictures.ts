@@ -18,7 +18,7 @@ import { temporaryFolder, testService } from '../test/kit/service.ts';
 const ROOT = new URL('..', import.meta.url);
 const CONSOLE = fileURLToPath(new URL('docs/pictures/console.png', ROOT));
 const VERDICT = fileURLToPath(new URL('referee/docs/report.png', ROOT));
-const REFEREE = fileURLToPath(new URL('referee/bin/referee.js', ROOT));
+const REFEREE = fileURLToPath(new URL('referee/bin/api-referee.js', ROOT));
 const MINUTES = 45;
 /** Usage is saved every five seconds, under the minute in which it is saved. */
 const SAVED_MS = 5_200;

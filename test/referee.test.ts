@@ -10,7 +10,7 @@ import { testService } from './kit/service.ts';
 
 /** The referee and the catalog: our own client before it, and a suite as docs/ and the referee's README say. */
 
-const REFEREE = fileURLToPath(new URL('../referee/bin/referee.js', import.meta.url));
+const REFEREE = fileURLToPath(new URL('../referee/bin/api-referee.js', import.meta.url));
 const CATALOG = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
 
 test('our own client keeps every rule for every kind of request, under all plays', async () => {

@@ -79,8 +79,8 @@ test('a command that fails before any fault, or an API that is not named, is no 
 test('a package that is named runs in place of the checkout', async () => {
   using at = workspace(
     'cd "$RUNNER_TEMP" && mkdir -p referee/node_modules/.bin\n' +
-      'printf \'#!/bin/sh\\nprintf "%%s\\n" "$@"\' > referee/node_modules/.bin/referee\n' +
-      'chmod +x referee/node_modules/.bin/referee\n',
+      'printf \'#!/bin/sh\\nprintf "%%s\\n" "$@"\' > referee/node_modules/.bin/api-referee\n' +
+      'chmod +x referee/node_modules/.bin/api-referee\n',
   );
   const { code, output } = await at.run({ command: 'npm test', upstream: 'http://a/v1', package: './x y.tgz' });
   assert.equal(code, 0, output);

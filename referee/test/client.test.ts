@@ -37,7 +37,10 @@ test('a suite of three calls is learned, and judged before an API that is starte
   const words = ['--start', START, '--jobs', '5', '--plays', '5', '--json', ...program()];
   const { code, stdout, stderr } = await runReferee(['client', ...words], { cwd: folder.path });
   assert.equal(code, 0, stdout + stderr);
-  assert.match(stderr, /^referee: learning from 2 runs .*\nreferee: 5 of 28 plays, each runs the command once\n$/);
+  assert.match(
+    stderr,
+    /^api-referee: learning from 2 runs .*\napi-referee: 5 of 28 plays, each runs the command once\n$/,
+  );
   const report: ClientReport = JSON.parse(stdout);
   assert.ok(isReport(report as unknown), JSON.stringify(isReport.errors));
   assert.deepEqual(report.calls, [
@@ -133,9 +136,9 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
   ] as [string, string, string[], string[]?][]) {
     test(what, async () => {
       const { code, stdout, stderr } = await client(...args, ...words);
-      const last = stderr.replace(/^referee: learning.*\n/, '');
+      const last = stderr.replace(/^api-referee: learning.*\n/, '');
       assert.deepEqual([code, stdout], [2, ''], stderr);
-      assert.ok(last.startsWith(`referee: ${said}`), stderr);
+      assert.ok(last.startsWith(`api-referee: ${said}`), stderr);
     });
   }
 });
@@ -145,7 +148,7 @@ test('an API that does not answer ends with 2 and why', async () => {
   const [, said, ...more] = stderr.split('\n');
   assert.deepEqual(
     [code, said, more],
-    [2, 'referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)', ['']],
+    [2, 'api-referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)', ['']],
   );
 });
 
@@ -166,13 +169,13 @@ test('the command gets the addresses of the proxy, and its options from referee.
     // It asked for nothing.
     assert.deepEqual(
       [code, stderr.split('\n').at(-2)],
-      [2, 'referee: No request came: does the command use REFEREE_URL?'],
+      [2, 'api-referee: No request came: does the command use REFEREE_URL?'],
       stdout,
     );
     const [url = '', origin, port, again] = readFileSync(told, 'utf8').trim().split(' ');
     assert.deepEqual([`${origin}/api`, new URL(url).port, again], [url, port, url]);
     writeFileSync(file, '{"upstrem":"x"}');
-    assert.match((await client('--', 'true')).stderr, /^referee: referee\.json: there is no option "upstrem"; /);
+    assert.match((await client('--', 'true')).stderr, /^api-referee: referee\.json: there is no option "upstrem"; /);
   } finally {
     writeFileSync(file, '{}');
   }
@@ -183,7 +186,8 @@ test('a verdict is written in every form, a known failure does not count, and on
   const known = inFolder('known.txt');
   writeFileSync(known, 'POST /things once\n');
   const [html, junit, summary] = ['v.html', 'v.xml', 's.md'].map(inFolder) as [string, string, string];
-  const forms = ['--html', html, '--junit', '--output', junit, '--github'];
+  const badge = inFolder('badge.svg');
+  const forms = ['--html', html, '--badge', badge, '--junit', '--output', junit, '--github'];
   const args = ['lost@POST', '--upstream', upstream.url, '--header', 'X-Api-Key=secret', ...forms];
   const { code, stdout } = await run(['client', ...args, ...program('no-key')], {
     env: { ...ENV, GITHUB_STEP_SUMMARY: summary },
@@ -201,6 +205,10 @@ test('a verdict is written in every form, a known failure does not count, and on
     readFileSync(html, 'utf8'),
     /<h2 class="failed">once for POST \/things<\/h2>.*<td class="">lost@POST<\/td>/s,
   );
+  assert.match(
+    readFileSync(badge, 'utf8'),
+    /^<svg .*aria-label="api-referee: \d broken".*>\d broken<\/text><\/svg>\n$/,
+  );
   assert.match(readFileSync(summary, 'utf8'), /^### The client.*\| broken \|/s);
   const expected = (...words: string[]) =>
     client('lost@POST', '--upstream', upstream.url, '--expected', known, ...program(...words));
@@ -214,6 +222,16 @@ test('a verdict is written in every form, a known failure does not count, and on
     [mended.code, /Exit 1: .*known\.txt:1: "POST \/things once" is stale/.test(mended.stdout)],
     [1, true],
   );
+});
+
+test('--fast makes the six most telling plays, and says which were not made', async () => {
+  const args = ['--start', START, '--fast', '--jobs', '3', '--json'];
+  const report: ClientReport = JSON.parse((await client(...args, ...program())).stdout);
+  assert.deepEqual(
+    report.plays.map(({ script }) => script.split('@')[0]),
+    ['lost', 'limit:1', 'error*2', 'error*12', 'revoked', 'cut'],
+  );
+  assert.ok(report.planned > 20);
 });
 
 test('a report is written again in another form, and --strict asks for what was not tested', async () => {

@@ -16,9 +16,7 @@ describe('a family of headers is found by itself, and a limit that is kept passe
       const { report, failure } = await judgedLimit([way]);
       assert.deepEqual([report.family, report.limit, failure], [name, LIMIT, undefined]);
       assert.deepEqual(
-        report.rules
-          .filter(({ verdict }) => verdict !== 'passed')
-          .map(({ id, seen, reason }) => `${id}: ${seen ?? reason}`),
+        report.rules.filter(({ verdict }) => verdict !== 'passed').map(({ id, message }) => `${id}: ${message}`),
         name.includes('Reset') || name.startsWith('RateLimit')
           ? []
           : ['limits.retry-after-within-reset', 'limits.reset-ahead'].map(
@@ -121,8 +119,8 @@ describe('referee limits', () => {
     });
     const { stdout } = await limits(api.url, '--header', 'X-Api-Key: a', '--json');
     const failed = JSON.parse(stdout).rules.find(({ verdict }: { verdict: string }) => verdict === 'failed');
-    assert.match(failed.exchanges[0].request, /^GET \/\nx-api-key: \*\*\*$/);
-    assert.match(failed.exchanges[0].response, /x-ratelimit-limit: 3\n/);
+    assert.match(failed.details.join('\n'), /\nGET \/\nx-api-key: \*\*\*\n/);
+    assert.match(failed.details.join('\n'), /\nx-ratelimit-limit: 3\n/);
   });
 
   test('ends with 2 for an API without a limit, and sends no more than --max', async () => {
@@ -132,7 +130,7 @@ describe('referee limits', () => {
       json(response, {});
     });
     const { code, stdout, stderr } = await limits(api.url, '--max', '40');
-    assert.deepEqual([code, stdout, stderr, requests], [2, '', 'referee: no limit found in 40 requests\n', 40]);
+    assert.deepEqual([code, stdout, stderr, requests], [2, '', 'api-referee: no limit found in 40 requests\n', 40]);
   });
 
   test('never sends more than --max to an API that has a larger limit', async () => {
@@ -153,7 +151,7 @@ describe('referee limits', () => {
       json(response, {}, requests > 12 ? 503 : 200);
     });
     const { code, stdout, stderr } = await limits(api.url);
-    assert.deepEqual([code, stderr], [2, 'referee: nothing could be judged\n']);
+    assert.deepEqual([code, stderr], [2, 'api-referee: nothing could be judged\n']);
     assert.match(stdout, /\n13 not judged of 13 rules\n$/);
   });
 
@@ -165,7 +163,7 @@ describe('referee limits', () => {
     );
     await using other = await upstreamOf((_, response) => json(response, {}, 404));
     for (const [args, said] of [
-      [[http2.url], `${http2.url}/ speaks HTTP/2 only; give an address that speaks HTTP/1.1`],
+      [[http2.url], `${http2.url}/ does not speak HTTP/1.1 (HPE_INVALID_CONSTANT): HTTP/2 only, or no HTTP`],
       [[other.url], 'the caller is answered with 404'],
       [['http://127.0.0.1:1'], 'Nothing that speaks HTTP answers at http://127.0.0.1:1/: '],
       [['nowhere'], 'The address is "nowhere"; write one such as http://127.0.0.1:3000/api'],
@@ -178,7 +176,7 @@ describe('referee limits', () => {
     ] as const) {
       const { code, stdout, stderr } = await limits(...(args as unknown as [string, ...string[]]));
       assert.deepEqual([code, stdout], [2, ''], stderr);
-      assert.ok(stderr.startsWith(`referee: ${said}`) && stderr.indexOf('\n') === stderr.length - 1, stderr);
+      assert.ok(stderr.startsWith(`api-referee: ${said}`) && stderr.indexOf('\n') === stderr.length - 1, stderr);
     }
   });
 });

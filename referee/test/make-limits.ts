@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test/kit/deploy/port.ts';
 import type { Report } from '../src/limits/rule.ts';
 import { runReferee, untilTrue } from './kit/fixtures.ts';
 
@@ -46,7 +46,12 @@ async function judged(limiter: Limiter): Promise<Report> {
   const [command = '', ...args] = commandOf(limiter, port);
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
-    await untilTrue(() => accepts(port));
+    await untilTrue(() =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        () => true,
+        () => false,
+      ),
+    );
     const options = ['--header', 'X-Api-Key: one', '--other-header', 'X-Api-Key: other', '--second', 'POST / {}'];
     const { stdout, stderr } = await runReferee([
       'limits',
@@ -70,7 +75,7 @@ function commandOf({ file, options }: Limiter, port: number): string[] {
 }
 
 function rowOf({ name, packages: [own] }: Limiter, { family, rules }: Report): string {
-  const broken = rules.filter(({ verdict }) => verdict === 'failed').map(({ id, seen }) => `\`${id}\`: ${seen}`);
+  const broken = rules.filter(({ verdict }) => verdict === 'failed').map(({ id, message }) => `\`${id}\`: ${message}`);
   return `| ${own ?? 'nginx `limit_req`'}, ${name} | ${versionOf(own)} | ${family} | ${broken.join('<br>') || '–'} |`;
 }
 
@@ -80,21 +85,4 @@ function versionOf(own: string | undefined): string {
   // It prints its version on stderr.
   const said = execFileSync('sh', ['-c', 'nginx -v 2>&1']).toString();
   return /nginx\/(\S+)/.exec(said)?.[1] ?? '';
-}
-
-function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  return once(socket, 'connect').then(
-    () => Boolean(socket.destroy()),
-    () => false,
-  );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

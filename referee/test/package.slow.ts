@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runAction } from './kit/action.ts';
-import { temporaryFolder } from './kit/fixtures.ts';
+import { runIn, temporaryFolder } from './kit/fixtures.ts';
+import { things } from './kit/stage.ts';
+import { upstreamOf } from './kit/upstream.ts';
 
 /** The package as somebody else installs it: alone in an empty folder, on every Node.js that is maintained. */
 
@@ -56,9 +58,41 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
     execFileSync('npm', ['init', '-y'], inFolder);
     execFileSync('npm', ['install', '--no-audit', '--no-fund', 'node@20', file], { ...inFolder, stdio: 'ignore' });
     const bin = join(folder.path, 'node_modules', '.bin');
-    const { status, stderr } = spawnSync(join(bin, 'node'), [join(bin, 'referee'), '--version'], inFolder);
-    assert.match(stderr, /^referee: Node\.js 22\.15 or later is needed, and this is 20\.[^\n]*\n$/);
+    const { status, stderr } = spawnSync(join(bin, 'node'), [join(bin, 'api-referee'), '--version'], inFolder);
+    assert.match(stderr, /^api-referee: Node\.js 22\.15 or later is needed, and this is 20\.[^\n]*\n$/);
     assert.equal(status, 2);
+  });
+
+  describe('its examples of tests pass', () => {
+    const folder = temporaryFolder();
+    before(() => {
+      writeFileSync(join(folder.path, 'package.json'), '{"private":true,"type":"module"}');
+      const packages = [file, 'vitest@4', 'jest@30', '@jest/globals@30'];
+      const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages];
+      execFileSync('npm', args, { cwd: folder.path, stdio: 'ignore' });
+      cpSync(join(folder.path, 'node_modules', 'api-referee', 'examples', 'tests'), folder.path, { recursive: true });
+    });
+    after(() => folder[Symbol.dispose]());
+
+    const hasPytest = spawnSync('python3', ['-m', 'pytest', '--version']).status === 0;
+    for (const [runner, words, env, skip] of [
+      ['node:test', [process.execPath, '--test', 'node.test.mjs'], {}, false],
+      ['Vitest', ['npx', 'vitest', 'run', 'vitest.test.mjs'], {}, false],
+      [
+        'Jest',
+        ['npx', 'jest', '--testMatch', '**/jest.test.mjs'],
+        { NODE_OPTIONS: '--experimental-vm-modules' },
+        false,
+      ],
+      ['pytest', ['python3', '-m', 'pytest', 'test_referee.py'], {}, !hasPytest && 'there is no pytest'],
+    ] as const) {
+      test(`under ${runner}`, { skip }, async () => {
+        await using api = await upstreamOf(things());
+        const { code, output } = await runIn(folder.path, words, { API_URL: api.url, ...env });
+        assert.equal(code, 0, output);
+        assert.match(output, /2 passed|pass 2/);
+      });
+    }
   });
 
   for (const version of ['22', '24', '26']) {
@@ -75,7 +109,7 @@ describe('the package', { skip: !hasRegistry && 'the package registry does not a
       const program = 'fetch(process.env.REFEREE_URL + "/things", { method: "POST", body: "{}" }).then(() => {})';
       // The API runs on the checkout's Node.js, which reads TypeScript.
       const api = `'${process.execPath}' '${join(KIT, 'api.ts')}'`;
-      const args = ['referee', 'client', 'ok', '--start', api, '--json', '--', node, '-e', program];
+      const args = ['api-referee', 'client', 'ok', '--start', api, '--json', '--', node, '-e', program];
       const env = { PATH: `${bin}:${process.env.PATH}` };
       const { stdout, stderr, status } = spawnSync('npx', ['--no-install', ...args], { ...inFolder, env });
       assert.equal(status, 0, stdout + stderr);

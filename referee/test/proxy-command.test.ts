@@ -64,9 +64,9 @@ test('an address to listen on that is none, or taken, is refused in one line', a
   const busy = await run(['proxy', '--upstream', upstream.url, '--listen', taken]);
   assert.deepEqual(
     [busy.code, busy.stderr],
-    [2, `referee: --listen ${taken}: listen EADDRINUSE: address already in use ${taken}\n`],
+    [2, `api-referee: --listen ${taken}: listen EADDRINUSE: address already in use ${taken}\n`],
   );
   const { code, stderr } = await run(['proxy', '--upstream', 'http://127.0.0.1:1', '--listen', '8090']);
-  assert.equal(stderr, 'referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
+  assert.equal(stderr, 'api-referee: --listen is "8090"; write HOST:PORT, such as 127.0.0.1:8090\n');
   assert.equal(code, 2);
 });

@@ -454,8 +454,8 @@ describe('over TLS', { skip: missingPrograms('openssl') }, () => {
     assert.equal(code, 0, stdout + stderr);
     assert.equal(JSON.parse(stdout).calls[0].kind, 'GET /');
     for (const [given, said] of [
-      [cert, /^referee: --cert and --cert-key: .*cert\.pem are no certificate in PEM and its key; [^\n]*\n$/],
-      [join(folder.path, 'none.pem'), /^referee: --cert-key .*none\.pem[^\n]*\n$/],
+      [cert, /^api-referee: --cert and --cert-key: .*cert\.pem are no certificate in PEM and its key; [^\n]*\n$/],
+      [join(folder.path, 'none.pem'), /^api-referee: --cert-key .*none\.pem[^\n]*\n$/],
     ] as const) {
       const wrong = await run(['client', 'ok', ...secure.slice(0, -1), given, ...fetching('1')]);
       assert.equal(wrong.code, 2);

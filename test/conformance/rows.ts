@@ -192,7 +192,11 @@ export const ROWS: readonly Row[] = [
     sentence: ERROR,
     about: '404, 405, 413 and 415',
     steps: [
-      { path: '/nowhere', status: 404, code: 'not_found' },
+      ...['/nowhere', '//categories', '/categories%2F1', '/categories/'].map((path) => ({
+        path,
+        status: 404,
+        code: 'not_found',
+      })),
       { method: 'PATCH', status: 405, code: 'method_not_allowed', has: { allow: 'GET, HEAD, OPTIONS, POST' } },
       {
         method: 'POST',
@@ -252,23 +256,16 @@ export const ROWS: readonly Row[] = [
     about: 'it stands still in a window, and a 401 has the present moment',
     steps: [{ times: 3, status: 200 }, unauthenticated({ authorization: null })],
   },
-  {
-    sentence: BY_PLAN,
-    about: 'free',
-    steps: [{ status: 200, has: { 'ratelimit-policy': '"minute";q=60;w=60, "day";q=1000;w=86400' } }],
-  },
-  {
-    sentence: BY_PLAN,
-    about: 'pro',
-    plan: 'pro',
-    steps: [{ status: 200, has: { 'ratelimit-policy': '"minute";q=300;w=60, "day";q=10000;w=86400' } }],
-  },
-  {
-    sentence: BY_PLAN,
-    about: 'business',
-    plan: 'business',
-    steps: [{ status: 200, has: { 'ratelimit-policy': '"minute";q=1000;w=60, "day";q=100000;w=86400' } }],
-  },
+  ...(
+    [
+      ['free', 60, 1_000],
+      ['pro', 300, 10_000],
+      ['business', 1_000, 100_000],
+    ] as const
+  ).map(([plan, minute, day]) => {
+    const policy = `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
+    return { sentence: BY_PLAN, about: plan, plan, steps: [{ status: 200, has: { 'ratelimit-policy': policy } }] };
+  }),
   {
     sentence: BY_PLAN,
     about: 'creates, errors, /pets and /store are in the same count',

@@ -17,32 +17,17 @@ suite('the Caddyfile', { skip: missingPrograms('caddy') }, () => {
     assert.equal(stdout, readFileSync(CADDYFILE, 'utf8'));
   });
 
-  test('lets errors and 304 of the service pass, and answers in its form when there is none', async () => {
+  test('answers in the form of the service where that is not there', async () => {
     await using service = await testService();
     const { secret } = await service.issue();
-    const headers = { authorization: `Bearer ${secret}`, 'accept-encoding': 'gzip' };
+    const headers = { authorization: `Bearer ${secret}` };
     await using caddy = await startCaddy(new URL(service.url).port);
-    const get = (path: string, more = {}) => call(caddy.url, path, { headers: { ...headers, ...more } });
-
-    const unknown = await call(caddy.url, '/v1/categories', {});
-    assert.deepEqual([unknown.status, JSON.parse(unknown.body.toString()).code], [401, 'missing_api_key']);
-    const large = await call(caddy.url, '/v1/categories', { method: 'POST', headers, body: Buffer.alloc(300_000, 32) });
-    assert.deepEqual([large.status, JSON.parse(large.body.toString()).code], [413, 'payload_too_large']);
-    assert.equal(large.headers['x-ratelimit-limit'], '60');
-
-    const body = JSON.stringify({ name: 'Dog', description: 'x'.repeat(1_900) });
-    assert.equal((await call(caddy.url, '/v1/categories', { method: 'POST', headers, body })).status, 201);
-    const list = await get('/v1/categories');
-    assert.deepEqual([list.status, list.headers['content-encoding']], [200, undefined]);
-    assert.match(list.headers.etag ?? '', /^"[\w-]+"$/);
-    assert.equal((await get('/v1/categories', { 'if-none-match': list.headers.etag })).status, 304);
-
     const other = await call(caddy.url, '/v1/categories', { headers: { host: 'other.example' } });
     assert.deepEqual([other.status, JSON.parse(other.body.toString()).code], [421, 'misdirected_request']);
     assert.equal(other.headers['x-ratelimit-limit'], '0');
 
     await service[Symbol.asyncDispose]();
-    const gone = await get('/v1/categories');
+    const gone = await call(caddy.url, '/v1/categories', { headers });
     assert.deepEqual([gone.status, JSON.parse(gone.body.toString()).code], [503, 'unavailable']);
     const own = {
       'content-type': 'application/json',

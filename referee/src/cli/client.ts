@@ -8,7 +8,7 @@ import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
 import { openProxy, type ProxyOptions } from '../proxy/proxy.ts';
 import { type Ended, runToEnd, startApi } from './command.ts';
-import { collect, type Invocation, readDuration } from './invocation.ts';
+import { collect, type Invocation, readCount, readDuration } from './invocation.ts';
 import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
@@ -16,6 +16,8 @@ const TIMEOUT_SECONDS_MAX = 7 * 86_400;
 const PLAYS_MAX = 10_000;
 const JOBS_MAX = 32;
 const LEARNING_RUNS = 2;
+/** The faults of --fast, each at the first call that it is planned for. */
+const FAST = ['lost', 'limit:1', 'error*2', 'error*12', 'revoked', 'cut'];
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 
 interface Options extends ProxyFlags, OutputOptions {
@@ -27,6 +29,7 @@ interface Options extends ProxyFlags, OutputOptions {
   readonly env?: readonly string[];
   readonly expected?: string;
   readonly require?: string;
+  readonly fast?: true;
   readonly strict?: true;
   readonly allowFailure?: true;
   readonly partial?: true;
@@ -44,6 +47,7 @@ export function addClientCommand(program: Command, invocation: Invocation): void
     .option('--before <command>', 'run by the shell before each play, such as a reset of a database')
     .option('--env <assignment>', 'a variable of the command, such as API_URL={url}; {origin} and {port} too', collect)
     .option('--plays <count>', 'how many faults are tried, or all', '24')
+    .option('--fast', 'six plays, the most telling, for every push')
     .option('--jobs <count>', 'how many plays run side by side, with --start', '1')
     .option('--timeout <duration>', 'how long the command may take each time', '5m')
     .option('--expected <file>', 'failures that are known: a kind or a script, and a rule, in each line')
@@ -93,11 +97,13 @@ async function play(given: readonly string[], theatre: Theatre, { customs }: Ask
   const learned = await theatre.learn({ mayFail: isScripted });
   const isWhole = !isScripted && theatre.playsMax === undefined;
   const planned = isScripted ? given.map((script) => ({ script, kind: '' })) : planFor(learned, customs, isWhole);
-  const chosen = isScripted ? planned : planned.slice(0, theatre.playsMax);
+  const first = (fault: string) => planned.find(({ script }) => script.startsWith(`${fault}@`)) ?? [];
+  const inTurn = theatre.isFast ? FAST.flatMap(first) : planned.slice(0, theatre.playsMax);
+  const chosen = isScripted ? planned : inTurn;
   theatre.tell(`${chosen.length} of ${planned.length} plays, each runs the command once`);
   const plays = await theatre.playAll(chosen.map(({ script }) => script));
   const durationMs = Math.round(performance.now() - startedMs);
-  const left = planned.slice(chosen.length).map(({ kind }) => kind);
+  const left = planned.filter((each) => !chosen.includes(each)).map(({ kind }) => kind);
   return { plays, planned: planned.length, durationMs, learned, isScripted, isWhole, left };
 }
 
@@ -112,10 +118,12 @@ class Theatre {
   readonly #jobs: number;
   /** Undefined for all. */
   readonly playsMax: number | undefined;
+  readonly isFast: boolean;
 
   /** Throws `Mistake` for options that are wrong. */
   constructor(words: readonly string[], options: Options, invocation: Invocation) {
-    const { upstream, start, plays, jobs, timeout } = options;
+    const { upstream, start, plays, jobs, timeout, fast } = options;
+    this.isFast = fast === true;
     if (upstream === undefined && start === undefined) {
       throw new Mistake('--upstream URL or --start COMMAND is missing; one of them says where the API is');
     }
@@ -125,14 +133,15 @@ class Theatre {
     this.#proxy = proxyOf(options);
     this.#variables = variablesOf(options);
     this.#timeoutMs = readDuration(timeout, '--timeout', { min: 1, max: TIMEOUT_SECONDS_MAX }) * 1_000;
-    this.playsMax = plays === 'all' ? undefined : readCount(plays, '--plays', PLAYS_MAX);
-    this.#jobs = readCount(jobs, '--jobs', JOBS_MAX);
+    this.playsMax =
+      plays === 'all' ? undefined : readCount(plays, '--plays', { min: 1, max: PLAYS_MAX, or: ', or all' });
+    this.#jobs = readCount(jobs, '--jobs', { min: 1, max: JOBS_MAX });
     if (this.#jobs > 1 && start === undefined)
       throw new Mistake('--jobs needs --start, which gives each play its own API');
   }
 
   tell(text: string): void {
-    this.#invocation.tell(`referee: ${text}`);
+    this.#invocation.tell(`api-referee: ${text}`);
   }
 
   /**
@@ -204,14 +213,6 @@ class Theatre {
 /** The end of what a command wrote, after a line that says how it ended. */
 function wrote({ tail }: Pick<Ended, 'tail'>): string {
   return tail.trim() === '' ? '; it wrote nothing' : `:\n${tail.trimEnd()}`;
-}
-
-function readCount(given: string | number, option: string, max: number): number {
-  const count = /^\d{1,5}$/.test(`${given}`) ? Number(given) : Number.NaN;
-  if (count >= 1 && count <= max) return count;
-  throw new Mistake(
-    `${option} is "${given}"; write a number from 1 to ${max}${option === '--plays' ? ', or all' : ''}`,
-  );
 }
 
 function variablesOf({ env = [] }: Options): Record<string, string> {

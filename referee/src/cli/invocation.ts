@@ -35,6 +35,17 @@ export function readOptionFile(option: string, file: string): Buffer {
   }
 }
 
+/** A whole number of an option. Throws `Mistake`. */
+export function readCount(
+  given: string | number,
+  option: string,
+  { min, max, or = '' }: { min: number; max: number; or?: string },
+): number {
+  const count = /^\d{1,7}$/.test(`${given}`) ? Number(given) : Number.NaN;
+  if (count >= min && count <= max) return count;
+  throw new Mistake(`${option} is "${given}"; write a number from ${min} to ${max}${or}`);
+}
+
 /** Collects the values of a repeatable option. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];

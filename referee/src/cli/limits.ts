@@ -4,7 +4,7 @@ import { limitsSuite } from '../limits/suite.ts';
 import { realPace } from '../limits/trial.ts';
 import { Mistake } from '../mistake.ts';
 import { requireLocal } from '../proxy/upstream.ts';
-import { collect, type Invocation } from './invocation.ts';
+import { collect, type Invocation, readCount } from './invocation.ts';
 import { type OutputOptions, openOutput, withOutput } from './output.ts';
 
 const REQUEST = /^([A-Z]+) (\/\S*)(?: (.+))?$/s;
@@ -101,11 +101,4 @@ function readHeaders(option: string, lines: readonly string[] = []): Record<stri
       return [name.toLowerCase(), value.trim()];
     }),
   );
-}
-
-function readCount(text: string, option: string, { min, max }: { min: number; max: number }): number {
-  const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(count >= min && count <= max))
-    throw new Mistake(`${option} is "${text}"; write a number from ${min} to ${max}`);
-  return count;
 }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { readExpected } from '../client/expected.ts';
 import type { Asked } from '../client/report.ts';
@@ -12,7 +13,6 @@ import { collect, readOptionFile } from './invocation.ts';
 
 const FILE = 'referee.json';
 const SCOPES: readonly Scope[] = ['key', 'route', 'all'];
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
 /** Members of the file that are no options of a command. */
 const OF_THE_FILE = ['scripts', 'thresholds'];
 
@@ -40,7 +40,10 @@ export function withProxyOptions(command: Command): Command {
     .option('--upstream <url>', 'the base address of the API')
     .option('--ca <file>', 'a certificate to trust at the upstream')
     .option('--remote', 'allow an upstream outside this machine and private networks')
-    .option('--dialect <folder>', 'made-up answers in the form of the API, such as 429.json')
+    .option(
+      '--dialect <name>',
+      'made-up answers in the form of the API: openai, stripe, github, aws, graphql, or a folder with 429.json',
+    )
     .option('--idempotency <name>', 'a header, or a member of the body ($.key), that has the key of a create', collect)
     .option('--safe <kind>', "a POST that only reads, such as 'POST /search'", collect)
     .option('--scope <scope>', 'the requests that share a limit: key, route or all')
@@ -92,13 +95,19 @@ export function proxyOf(flags: ProxyFlags): Omit<ProxyOptions, 'script' | 'upstr
   return {
     ca: readCertificates(ca),
     isRemote: remote === true,
-    dialect,
+    dialect: dialect === undefined ? undefined : dialectAt(dialect),
     headers,
     seed,
     ...(idempotency && { idempotency }),
     ...(scope && { scope }),
     tls: cert === undefined || certKey === undefined ? undefined : readPair(cert, certKey),
   };
+}
+
+/** The folder of a dialect: of the package by its name, or another. */
+function dialectAt(name: string): string {
+  const own = fileURLToPath(new URL(`../../dialects/${name}`, import.meta.url));
+  return /^[a-z]+$/.test(name) && existsSync(own) ? own : name;
 }
 
 /** What the options ask of a verdict. Throws `Mistake`. */
@@ -148,12 +157,10 @@ function readPair(certFile: string, keyFile: string): { cert: Buffer; key: Buffe
 function readCertificates(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   const text = readOptionFile('--ca', file).toString();
-  const certificates = text.match(CERTIFICATE) ?? [];
   try {
-    for (const each of certificates) new X509Certificate(each);
-    if (certificates.length > 0) return text;
+    new X509Certificate(text);
+    return text;
   } catch {
-    // The message below says it.
+    throw new Mistake(`--ca is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
   }
-  throw new Mistake(`--ca is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
 }

@@ -1,18 +1,9 @@
 import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Mistake } from '../mistake.ts';
+import { badgeOf } from '../report/badge.ts';
 import { htmlOf } from '../report/html.ts';
-import {
-  annotationsOf,
-  COLOURED,
-  junitOf,
-  markdownOf,
-  PLAIN,
-  type Style,
-  type Suite,
-  textOf,
-  withoutCommands,
-} from '../report/write.ts';
+import { annotationsOf, coloured, junitOf, markdownOf, type Suite, textOf, withoutCommands } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
 
 /** The forms in which a verdict is written; text unless another one is asked for. */
@@ -21,6 +12,7 @@ export interface OutputOptions {
   readonly junit?: true;
   readonly github?: true;
   readonly html?: string;
+  readonly badge?: string;
   readonly output?: string;
 }
 
@@ -31,15 +23,16 @@ export function withOutput(command: Command): Command {
     .option('--junit', 'print JUnit XML')
     .option('--github', 'also print annotations, and write the summary of a GitHub workflow')
     .option('--html <file>', 'also write a page')
+    .option('--badge <file>', 'also write the verdict in two words, as SVG')
     .option('--output <file>', 'write the verdict in the format to a file, and print the text');
 }
 
 /** Opens the files before anything is tried, so that nothing is tried in vain. Throws `Mistake`, as `write` does. */
 export function openOutput(options: OutputOptions, invocation: Invocation) {
-  const { json, junit, github, html, output } = options;
+  const { json, junit, github, html, badge, output } = options;
   if (json && junit) throw new Mistake('--json and --junit cannot be combined');
   const files = new Map(
-    Object.entries({ '--html': html, '--output': output }).flatMap(([option, file]) =>
+    Object.entries({ '--html': html, '--badge': badge, '--output': output }).flatMap(([option, file]) =>
       file === undefined ? [] : [[option, tried(option, () => openSync(file, 'w'))] as const],
     ),
   );
@@ -51,12 +44,13 @@ export function openOutput(options: OutputOptions, invocation: Invocation) {
     /** Writes verdicts in every form that was asked for; `report` is what --json prints. */
     write(suites: readonly Suite[], report: unknown): void {
       const formatted = json ? JSON.stringify(report) : junit ? junitOf(suites) : undefined;
-      const text = (style: Style) => suites.map((suite) => textOf(suite, { style })).join('\n\n');
+      const text = suites.map(textOf).join('\n\n');
       const isPrinted = formatted !== undefined && output === undefined;
-      const printed = isPrinted ? formatted : text(invocation.hasColours() ? COLOURED : PLAIN);
+      const printed = isPrinted ? formatted : invocation.hasColours() ? coloured(text) : text;
       invocation.print(github ? withoutCommands(printed) : printed);
-      put('--output', () => formatted ?? text(PLAIN));
+      put('--output', () => formatted ?? text);
       put('--html', () => htmlOf(suites));
+      put('--badge', () => badgeOf(suites));
       if (github) writeGithub(suites, invocation);
     },
     [Symbol.dispose]() {

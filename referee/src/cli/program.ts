@@ -18,14 +18,14 @@ export async function runCommand(invocation: Invocation, args: readonly string[]
   } catch (error) {
     const isExpected = error instanceof Mistake;
     const message = isExpected ? error.message : ((error as Error).stack ?? `${error}`);
-    if (message) invocation.tell(`referee: ${message}`);
+    if (message) invocation.tell(`api-referee: ${message}`);
     return isExpected ? error.exitCode : 2;
   }
 }
 
 function createProgram(invocation: Invocation): Command {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return new Command('referee')
+  return new Command('api-referee')
     .description('Judges the clients and the rate limit of any HTTP API')
     .version(version, '--version', 'print the version')
     .configureOutput({

@@ -8,7 +8,7 @@ import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
 import { credentialsOf } from '../proxy/headers.ts';
 import { type Callers, openProxy } from '../proxy/proxy.ts';
-import { COLOURED, PLAIN, textOf } from '../report/write.ts';
+import { coloured, textOf } from '../report/write.ts';
 import type { Invocation } from './invocation.ts';
 import { askedBy, type ProxyFlags, proxyOf, readOptions, withProxyOptions } from './options.ts';
 
@@ -25,9 +25,10 @@ export function addProxyCommand(program: Command, invocation: Invocation): void 
       'Play a script to each caller, by its credentials, until it is stopped; /.referee on it has the verdict as JSON',
     )
     .option('--listen <address>', 'HOST:PORT', '127.0.0.1:0')
+    .option('--json', 'print JSON: a line with the addresses, and at the end one with the verdicts')
     .action(async (script: string = USUAL, _: object, self: Command) => {
-      const options = readOptions<ProxyFlags & { readonly listen: string }>(self);
-      const { upstream } = options;
+      const options = readOptions<ProxyFlags & { readonly listen: string; readonly json?: true }>(self);
+      const { upstream, json } = options;
       if (upstream === undefined) throw new Mistake('--upstream is missing; name the base address of the API');
       const wanted = { ...askedBy(options), isPartialAllowed: true };
       const serve = (request: IncomingMessage, response: ServerResponse, callers: () => Callers) =>
@@ -36,18 +37,24 @@ export function addProxyCommand(program: Command, invocation: Invocation): void 
       await using proxy = await openProxy({ ...own, upstream, script, hasCallers: true, serve }).catch((error) => {
         throw error instanceof Mistake ? error : new Mistake(`--listen ${options.listen}: ${error.message}`);
       });
-      invocation.print(`listening on ${proxy.url}; verdicts on ${new URL('/.referee', proxy.url)}`);
+      const at = { url: proxy.url, verdicts: new URL('/.referee', proxy.url).href };
+      invocation.print(json ? JSON.stringify(at) : `listening on ${at.url}; verdicts on ${at.verdicts}`);
       if (!invocation.stop.aborted) await once(invocation.stop, 'abort');
-      printAll([...(await proxy.endAll()).values()], { wanted, invocation });
+      printAll([...(await proxy.endAll()).values()], { wanted, invocation, json });
     });
 }
 
-function printAll(plays: readonly Play[], { wanted, invocation }: { wanted: Asked; invocation: Invocation }): void {
+function printAll(
+  plays: readonly Play[],
+  { wanted, invocation, json }: { wanted: Asked; invocation: Invocation; json: true | undefined },
+): void {
   const reports = plays.map((play) => reportOf(play, wanted));
-  const style = invocation.hasColours() ? COLOURED : PLAIN;
-  for (const report of reports.slice(0, PRINTED_MAX))
-    invocation.print(textOf(clientSuite(report, wanted.customs), { style }));
-  if (reports.length > PRINTED_MAX) invocation.print(`and ${reports.length - PRINTED_MAX} more callers`);
+  if (json) invocation.print(JSON.stringify({ callers: reports }));
+  for (const report of json ? [] : reports.slice(0, PRINTED_MAX)) {
+    const text = textOf(clientSuite(report, wanted.customs));
+    invocation.print(invocation.hasColours() ? coloured(text) : text);
+  }
+  if (!json && reports.length > PRINTED_MAX) invocation.print(`and ${reports.length - PRINTED_MAX} more callers`);
   const codes = reports.map(({ exit }) => exit.code);
   const worst = codes.includes(2) ? 2 : Math.max(0, ...codes);
   if (worst !== 0) throw new Mistake('', worst);

@@ -1,20 +1,17 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { type Answer, NoAnswer, type Sent } from './exchange.ts';
 
 /** A larger body ends the connection, as does one that never ends. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 /** Kept of a body, for reports. */
-const BYTES_SHOWN = 64 * 1024;
+const BYTES_SHOWN = 2_048;
 const CONNECTIONS_MAX = 16;
 
-const ONLY_HTTP2 = 'it speaks HTTP/2 only';
-/** The type of the frame with which a server begins (RFC 9113, section 3.4). */
-const SETTINGS = 4;
+/** A server of HTTP/2 alone then ends the handshake. */
+const TLS = { ALPNProtocols: ['http/1.1'] };
 
-type Failure = NodeJS.ErrnoException & { readonly isReused?: true; readonly rawPacket?: Buffer };
+type Failure = NodeJS.ErrnoException & { readonly isReused?: true };
 
 export interface Sending {
   readonly timeoutMs: number;
@@ -34,7 +31,7 @@ export class Client implements Disposable {
     this.#base = base;
     this.#prefix = base.pathname.replace(/\/$/, '');
     this.#isTls = base.protocol === 'https:';
-    this.#agent = new (this.#isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+    this.#agent = new (this.#isTls ? HttpsAgent : HttpAgent)({ ...TLS, keepAlive: true, maxSockets: CONNECTIONS_MAX });
   }
 
   /** Sends a request. Rejects with `NoAnswer` if none comes in time. */
@@ -45,30 +42,14 @@ export class Client implements Disposable {
     try {
       return await this.#send(sent, isAlone ? false : this.#agent, isLate);
     } catch (error) {
-      const { code, message, isReused, rawPacket } = error as Failure;
+      const { code, message, isReused } = error as Failure;
       const seconds = Math.ceil(timeoutMs / 1000);
       if (isLate.aborted) throw new NoAnswer(sent, `no answer: none came within ${seconds} s`, 'LATE');
       if (error instanceof NoAnswer) throw error;
       // The server may have ended an idle connection just when the request was sent.
       if (isReused) return this.send(sent, { ...sending, isAlone: true });
-      if (rawPacket && isHttp2(rawPacket)) throw new NoAnswer(sent, ONLY_HTTP2, 'HTTP2');
       throw new NoAnswer(sent, `no answer: ${message || code}`, code ?? '');
     }
-  }
-
-  /** True if the server takes HTTP/2 alone in the handshake of TLS. */
-  async speaksOnlyHttp2(timeoutMs: number): Promise<boolean> {
-    const { hostname, port } = this.#base;
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    const chosen = (protocol: string) => {
-      const { promise, resolve } = Promise.withResolvers<string | false | null>();
-      const server = { host, port: Number(port || 443), ...(!isIP(host) && { servername: host }) };
-      const socket = connectTls({ ...server, ALPNProtocols: [protocol] }, () => resolve(socket.alpnProtocol));
-      socket.setTimeout(timeoutMs, () => socket.destroy());
-      socket.on('error', () => resolve(false)).on('close', () => resolve(false));
-      return promise.finally(() => socket.destroy());
-    };
-    return this.#isTls && !(await chosen('http/1.1')) && (await chosen('h2')) === 'h2';
   }
 
   addressOf(path: string): string {
@@ -89,7 +70,7 @@ export class Client implements Disposable {
     const send = this.#isTls ? httpsRequest : httpRequest;
     const bytes = body === undefined ? undefined : Buffer.from(body);
     const headers = { ...sent.headers, ...(bytes && { 'content-length': bytes.length }) };
-    const options = { method, path: `${this.#prefix}${path}` || '/', headers, agent, signal };
+    const options = { method, path: `${this.#prefix}${path}` || '/', headers, agent, signal, ...TLS };
     const request = send(this.#base.origin, options, (response) => {
       const early = () => new NoAnswer(sent, 'the body ends early', 'EARLY');
       readAnswer(response).then(resolve, (error) => reject(response.complete ? error : early()));
@@ -112,9 +93,4 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
     if (bytes > BODY_BYTES_MAX) break;
   }
   return { status, headers, body: Buffer.concat(chunks).subarray(0, BYTES_SHOWN).toString() };
-}
-
-/** True for the frame that every HTTP/2 server sends first, in the clear. */
-function isHttp2(bytes: Buffer): boolean {
-  return bytes.length >= 9 && bytes[3] === SETTINGS && bytes.readUInt32BE(5) === 0;
 }

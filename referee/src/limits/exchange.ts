@@ -26,12 +26,6 @@ export interface Exchange extends Answer {
   readonly seconds: number;
 }
 
-/** An exchange for a report, as lines of text. */
-export interface Shown {
-  readonly request: string;
-  readonly response: string;
-}
-
 /** A rule that cannot be judged, with the reason. */
 export class Skipped extends Error {}
 
@@ -84,18 +78,14 @@ export function retryAfterOf(answer: Answer): number | undefined {
   return at === undefined || now === undefined ? undefined : Math.max(0, at - now);
 }
 
-/** An exchange for a report. Keys still stand in it. */
-export function shown(sent: Sent, answer?: Answer): Shown {
+/** An exchange as lines for a report. Keys still stand in it. */
+export function shown(sent: Sent, answer?: Answer): string[] {
   const lines = (first: string, headers: Iterable<readonly [string, string]>, body: string) => {
-    const shownHeaders = [...headers].filter(([name]) => !NOT_SHOWN.has(name));
-    return [first, ...shownHeaders.map(([name, value]) => `${name}: ${value}`), ...shortened(body)]
-      .map(printable)
-      .join('\n');
+    const telling = [...headers].filter(([name]) => !NOT_SHOWN.has(name));
+    return [first, ...telling.map(([name, value]) => `${name}: ${value}`), ...shortened(body)].map(printable);
   };
-  return {
-    request: lines(`${sent.method} ${sent.path}`, Object.entries(sent.headers), sent.body ?? ''),
-    response: answer ? lines(`${answer.status}`, answer.headers, answer.body) : 'no answer',
-  };
+  const request = lines(`${sent.method} ${sent.path}`, Object.entries(sent.headers), sent.body ?? '');
+  return [...request, ...(answer ? lines(`→ ${answer.status}`, answer.headers, answer.body) : ['→ no answer'])];
 }
 
 function shortened(body: string): string[] {

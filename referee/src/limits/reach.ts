@@ -1,4 +1,5 @@
 import { Mistake } from '../mistake.ts';
+import { NO_HTTP1, OTHER_PROTOCOL } from '../proxy/upstream.ts';
 import { printable } from '../report/write.ts';
 import type { Client } from './client.ts';
 import { type Answer, NoAnswer, type Sent } from './exchange.ts';
@@ -17,10 +18,6 @@ export async function reach(client: Client, sent: Sent): Promise<Answer | undefi
       if (status > 300 && status < 309 && status !== 304 && target !== undefined) {
         throw new Mistake(`${address} redirects to ${printable(target)}; give the address that answers`);
       }
-      // Some servers refuse a client without HTTP/2 by an answer in HTTP/1.
-      if (status >= 400 && (await client.speaksOnlyHttp2(FIRST_ANSWER_MS_MAX))) {
-        throw new Mistake(`${address} speaks HTTP/2 only; give an address that speaks HTTP/1.1`);
-      }
       return answer;
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
@@ -30,9 +27,7 @@ export async function reach(client: Client, sent: Sent): Promise<Answer | undefi
         const advice = 'NODE_EXTRA_CA_CERTS=FILE names your own authority';
         throw new Mistake(`The certificate of ${address} cannot be verified (${code}); ${advice}`);
       }
-      if (code === 'HTTP2' || (await client.speaksOnlyHttp2(FIRST_ANSWER_MS_MAX))) {
-        throw new Mistake(`${address} speaks HTTP/2 only; give an address that speaks HTTP/1.1`);
-      }
+      if (NO_HTTP1.test(code)) throw new Mistake(`${address} does not speak HTTP/1.1 (${code}): ${OTHER_PROTOCOL}`);
       if (tries === FIRST_TRIES || code !== 'ECONNRESET') {
         throw new Mistake(`Nothing that speaks HTTP answers at ${address}: ${printable(message)}`);
       }

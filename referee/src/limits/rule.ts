@@ -1,4 +1,5 @@
-import { type Exchange, type Shown, Skipped } from './exchange.ts';
+import type { Verdict } from '../report/write.ts';
+import { type Exchange, Skipped } from './exchange.ts';
 import type { Trial } from './trial.ts';
 
 export interface Rule {
@@ -44,17 +45,6 @@ export function known<T>(value: T | undefined, reason: string): T {
   return value;
 }
 
-/** A rule as it was judged. Keys are masked. */
-export interface Verdict {
-  readonly id: string;
-  readonly verdict: 'passed' | 'failed' | 'skipped';
-  readonly expected: string;
-  readonly seen: string | null;
-  /** Why it was skipped. */
-  readonly reason: string | null;
-  readonly exchanges: readonly Shown[];
-}
-
 /** The verdict on a limit, as `--json` prints it. */
 export interface Report extends Readonly<Record<Verdict['verdict'], number>> {
   readonly url: string;
@@ -63,5 +53,6 @@ export interface Report extends Readonly<Record<Verdict['verdict'], number>> {
   /** The requests that it admits; null if nothing tells. */
   readonly limit: number | null;
   readonly durationMs: number;
+  /** Keys are masked. */
   readonly rules: readonly Verdict[];
 }

@@ -1,6 +1,5 @@
-import { countOf, type Suite } from '../report/write.ts';
-import type { Shown } from './exchange.ts';
-import type { Report, Verdict } from './rule.ts';
+import { countOf, type Suite, type Verdict } from '../report/write.ts';
+import type { Report } from './rule.ts';
 
 const WORDS = { passed: 'passed', failed: 'failed', skipped: 'not judged' };
 
@@ -14,24 +13,11 @@ export function limitsSuite(report: Report): Suite {
     words: WORDS,
     table: { columns: ['rule', 'verdict'], rows: rules.map(({ id, verdict }) => [id, WORDS[verdict]]) },
     summary: `${summary} of ${rules.length} rules`,
-    verdicts: rules.map((verdict) => {
-      const { id, verdict: kind, expected, seen, reason, exchanges } = verdict;
-      return {
-        id,
-        verdict: kind,
-        sentence: expected,
-        message: seen ?? reason ?? '',
-        details: exchanges.flatMap(linesOf),
-      };
-    }),
+    verdicts: rules,
   };
 }
 
 /** The number of verdicts of each kind. */
 export function countsOf(rules: readonly Verdict[]): Record<Verdict['verdict'], number> {
   return { passed: countOf(rules, 'passed'), failed: countOf(rules, 'failed'), skipped: countOf(rules, 'skipped') };
-}
-
-function linesOf({ request, response }: Shown): string[] {
-  return [...request.split('\n'), ...`→ ${response}`.split('\n')];
 }

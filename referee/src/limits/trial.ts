@@ -8,7 +8,6 @@ const SECONDS_MAX = 26;
 const FULL_SECONDS_MAX = 1_200;
 const REQUEST_SECONDS_MAX = 10;
 const REMEMBERED_MAX = 1_000;
-const REMEMBERED_BODY_CHARACTERS = 2_000;
 const PROGRESS_SECONDS = 1;
 
 /** The passing of time at the server. Tests turn its clock. */
@@ -108,7 +107,7 @@ export class Trial {
     const seconds = this.#pace.now() - startedAt;
     if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
     const exchange = { ...answer, sent, seconds };
-    this.#remember(exchange);
+    if (this.answered.length < REMEMBERED_MAX) this.answered.push(exchange);
     return exchange;
   }
 
@@ -119,13 +118,6 @@ export class Trial {
       throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.options.isFull ? '' : '; --full waits'}`);
     }
     await this.#pace.wait(seconds, why);
-  }
-
-  #remember(exchange: Exchange): void {
-    if (this.answered.length >= REMEMBERED_MAX) return;
-    // A slice would hold the whole text.
-    const body = Buffer.from(exchange.body.slice(0, REMEMBERED_BODY_CHARACTERS)).toString();
-    this.answered.push({ ...exchange, body });
   }
 
   #over(): Skipped {

@@ -89,7 +89,8 @@ export class Dialect {
     // Some SDKs know a failure by its member `error` alone.
     const usualBody = { code, message, status, error: { message, type: 'api_error', code } };
     const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? usualBody));
-    const given = Object.entries(headers);
+    const waitMs = Math.ceil((secondsToWait(status, fields, this.#clock) ?? 0) * SECOND_MS);
+    const given = Object.entries(headers).map(([each, value]) => [each, value.replace('{ms}', `${waitMs}`)] as const);
     const names = given.map(([each]) => each.toLowerCase());
     const usual: Fields = [...fields, ['Content-Type', this.#jsonType], ['Cache-Control', 'no-store']];
     return {
@@ -171,12 +172,12 @@ function dateAt(unixMs: number): string {
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/;
 
 /**
- * The seconds that a failure asked to wait (RFC 9110, section 10.2.3): its `retry-after-ms`, its Retry-After, or, on a
+ * The seconds that a failure asked to wait (RFC 9110, section 10.2.3): its milliseconds, its Retry-After, or, on a
  * refusal with Remaining 0, its Reset. Null for none, or one that is malformed.
  */
 export function secondsToWait(status: number, fields: Fields, clock: Clock): number | null {
   if (status !== 429 && status !== 403 && status < 500) return null;
-  const ms = fieldOf(fields, 'retry-after-ms');
+  const ms = fieldOf(fields, 'retry-after-ms') ?? fieldOf(fields, 'x-amz-retry-after');
   if (ms !== undefined && /^\d+(\.\d+)?$/.test(ms)) return Number(ms) / SECOND_MS;
   const retryAfter = fieldOf(fields, 'retry-after');
   if (retryAfter !== undefined) return secondsUntil(retryAfter, clock);

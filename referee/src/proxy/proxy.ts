@@ -7,7 +7,7 @@ import { CLOCK } from './clock.ts';
 import { type ContextOptions, ProxyContext } from './context.ts';
 import { type Caller, Exchange } from './exchange.ts';
 import { Follower, type Scope } from './follower.ts';
-import { type UpstreamOptions, upstreamAt } from './upstream.ts';
+import { NO_HTTP1, OTHER_PROTOCOL, type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';
 const CALLERS_MAX = 1_000;
@@ -89,6 +89,14 @@ export async function openProxy(options: ProxyOptions) {
       await close();
       return playsOf();
     },
+    /** Ends the play so far, and begins another at the same address. Throws `Mistake` for a wrong script. */
+    next(script: string): Play {
+      const follower = new Follower(script, following);
+      const play = playsOf().get(ALONE);
+      callers.set(ALONE, { follower, notes: [] });
+      if (!play) throw new Error('The proxy has callers');
+      return play;
+    },
     /** Closes every connection, and returns the play of all requests together. */
     async end(): Promise<Play> {
       await close();
@@ -100,8 +108,6 @@ export async function openProxy(options: ProxyOptions) {
   };
 }
 
-/** The parser met other bytes, or the handshake of TLS found no protocol in common. */
-const NO_HTTP1 = /^HPE_|^EPROTO$|NO_APPLICATION_PROTOCOL/;
 const NO_UPGRADE = { status: 501, code: 'not_implemented', message: 'No connection is upgraded here' };
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -114,7 +120,7 @@ function playOf(context: ProxyContext, { script, reached, steps }: Follower, not
   const play = { script, reached, steps: steps.length, requests: [...notes], remarks };
   if (unanswered === 0) return play;
   if (NO_HTTP1.test(reason)) {
-    const failure = `The upstream ${upstream.origin} does not speak HTTP/1.1 (${reason}): HTTP/2 only, or no HTTP`;
+    const failure = `The upstream ${upstream.origin} does not speak HTTP/1.1 (${reason}): ${OTHER_PROTOCOL}`;
     return { ...play, failure };
   }
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;

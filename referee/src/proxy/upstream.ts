@@ -13,6 +13,10 @@ for (const network of LOCAL_NETWORKS.split(' ')) {
   LOCAL.addSubnet(address, Number(prefix), familyOf(address));
 }
 
+/** The parser met other bytes, or the handshake of TLS found no protocol in common. */
+export const NO_HTTP1 = /^HPE_|^EPROTO$|NO_APPLICATION_PROTOCOL/;
+export const OTHER_PROTOCOL = 'HTTP/2 only, or no HTTP';
+
 export interface UpstreamOptions {
   readonly upstream: string;
   /** PEM certificates that are trusted besides the usual ones. */

@@ -44,21 +44,10 @@ export function countOf(verdicts: readonly Pick<Verdict, 'verdict'>[], wanted: V
   return verdicts.filter(({ verdict }) => verdict === wanted).length;
 }
 
-export interface Style {
-  bad(text: string): string;
-  good(text: string): string;
-  faint(text: string): string;
+/** A text of `textOf` with its failures in red, for an ANSI terminal (ECMA-48, SGR). */
+export function coloured(text: string): string {
+  return text.replaceAll(/^ {2}(BROKEN|FAILED) .*|\b(broken|failed)\b/gm, '\x1b[31m$&\x1b[39m');
 }
-
-/** No marks, for anything that is no terminal. */
-export const PLAIN: Style = { bad: (text) => text, good: (text) => text, faint: (text) => text };
-
-/** The marks of an ANSI terminal (ECMA-48, SGR). */
-export const COLOURED: Style = {
-  bad: (text) => `\x1b[31m${text}\x1b[39m`,
-  good: (text) => `\x1b[32m${text}\x1b[39m`,
-  faint: (text) => `\x1b[2m${text}\x1b[22m`,
-};
 
 /** One line of text in which nothing controls a terminal: C0, C1, separators and bidirectional marks become spaces. */
 export function printable(text: string): string {
@@ -69,18 +58,18 @@ export function printable(text: string): string {
  * A report for people: a table; every failure with its evidence; the reasons for what was not judged; a summary. Rules
  * that fail with one message stand together, with the evidence of the first.
  */
-export function textOf(suite: Suite, { style = PLAIN } = {}): string {
+export function textOf(suite: Suite): string {
   const { name, words, table, notes = [], summary } = suite;
-  const failures = failuresOf(suite).map((same) => failureText(same, style, words.failed));
+  const failures = failuresOf(suite).map((same) => failureText(same, words.failed));
   const parts = [
     printable(name),
-    tableText(table, style),
+    tableText(table),
     ...failures,
     skippedOf(suite)
-      .map(({ ids, message }) => style.faint(`  ${words.skipped}: ${ids}\n    ${message}`))
+      .map(({ ids, message }) => `  ${words.skipped}: ${ids}\n    ${message}`)
       .join('\n'),
     notes.map((note) => `  ${printable(note)}`).join('\n'),
-    failures.length === 0 ? style.good(printable(summary)) : style.bad(printable(summary)),
+    printable(summary),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -142,15 +131,12 @@ export function markdownOf(suite: Suite): string {
     .join('\n\n');
 }
 
-function tableText({ columns, rows }: Table, style: Style): string {
+function tableText({ columns, rows }: Table): string {
   const all = [columns, ...rows].map((row) => row.map(printable));
   const widths = columns.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   const lines = all.map((row) =>
     row
-      .map((cell, column) => {
-        const padded = cell.padEnd(widths[column] ?? 0);
-        return cell === 'broken' ? style.bad(padded) : padded;
-      })
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd(),
   );
@@ -162,14 +148,14 @@ export function isBad({ verdict }: Pick<Verdict, 'verdict'>): boolean {
   return verdict === 'failed';
 }
 
-function failureText(same: readonly Verdict[], style: Style, word: string): string {
+function failureText(same: readonly Verdict[], word: string): string {
   const [first] = same;
   if (!first) return '';
   return [
-    `  ${style.bad(word.toUpperCase())} ${idsOf(same)}`,
+    `  ${word.toUpperCase()} ${idsOf(same)}`,
     ...new Set(same.map(({ sentence }) => `    ${printable(sentence)}`)),
-    `    ${style.bad(printable(first.message))}`,
-    ...first.details.map((line) => style.faint(`${DETAIL_INDENT}${printable(line)}`)),
+    `    ${printable(first.message)}`,
+    ...first.details.map((line) => `${DETAIL_INDENT}${printable(line)}`),
     ...(first.fix === undefined ? [] : [`    fix: ${printable(first.fix)}`]),
   ].join('\n');
 }

@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { ENV } from './fixtures.ts';
+import { ENV, runIn } from './fixtures.ts';
 
 /** The members of the GitHub Action that its tests read. */
 export interface Action {
@@ -39,10 +37,10 @@ export async function runAction(
   for (const { run, env, 'working-directory': cwd = '.' } of ACTION.runs.steps) {
     writeFileSync(script, run);
     const inputs = Object.entries(env).map(([name, value]) => [name, filled(value)]);
-    const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', script], {
-      cwd: join(workspace, filled(cwd)),
-      env: {
-        ...process.env,
+    const ran = await runIn(
+      join(workspace, filled(cwd)),
+      ['bash', '--noprofile', '--norc', '-eo', 'pipefail', script],
+      {
         ...ENV,
         PATH: `${path}:${process.env.PATH}`,
         GITHUB_ACTION_PATH: referee,
@@ -50,13 +48,8 @@ export async function runAction(
         RUNNER_TEMP: workspace,
         ...Object.fromEntries(inputs),
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-    [code] = (await once(child, 'close')) as [number | null];
+    );
+    [code, output] = [ran.code, output + ran.output];
     if (code !== 0) break;
   }
   return { code, output, summary: existsSync(summary) ? readFileSync(summary, 'utf8') : '' };

@@ -10,7 +10,7 @@ import { runCommand } from '../../src/cli/program.ts';
 
 /** Far above any promise: it ends a test that hangs, and times nothing. */
 const UNTIL_MS_MAX = 30_000;
-export const COMMAND = fileURLToPath(new URL('../../bin/referee.js', import.meta.url));
+export const COMMAND = fileURLToPath(new URL('../../bin/api-referee.js', import.meta.url));
 
 /** What each command and API of a test has; to compile a program again takes half of the time that it runs. */
 export const ENV = {
@@ -67,6 +67,19 @@ export async function runReferee(args: readonly string[], { cwd = tmpdir(), env 
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...output };
+}
+
+/** Runs a program of a folder to its end; a test runner that finds itself in another one's environment reports to that. */
+export async function runIn(cwd: string, [program = '', ...args]: readonly string[], more: Record<string, string>) {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(program, args, { cwd, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
 }
 
 /** Runs a command to its end in this process, which takes a tenth of the time of a process of its own. */

@@ -46,7 +46,7 @@ export async function judgedLimit(ways: readonly Way[], options: Partial<LimitsO
 
 /** The rules that failed, with what was seen. */
 export const failuresOf = ({ report }: { readonly report: Report }) =>
-  report.rules.filter(({ verdict }) => verdict === 'failed').map(({ id, seen }) => `${id}: ${seen}`);
+  report.rules.filter(({ verdict }) => verdict === 'failed').map(({ id, message }) => `${id}: ${message}`);
 
 export function wayOf(way: Lying): Way {
   return typeof way === 'function' ? way() : way;

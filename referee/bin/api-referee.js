@@ -6,7 +6,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 // As in `engines`.
 if (major < 22 || (major === 22 && minor < 15)) {
-  process.stderr.write(`referee: Node.js 22.15 or later is needed, and this is ${process.versions.node}\n`);
+  process.stderr.write(`api-referee: Node.js 22.15 or later is needed, and this is ${process.versions.node}\n`);
   process.exitCode = 2;
 } else {
   // A checkout runs the source, which its own Node.js can; the package has what was compiled from it.
