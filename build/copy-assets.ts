@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 copy('src/http/docs/assets', 'dist/http/docs/assets');
 copy('src/http/docs/pages', 'dist/http/docs/pages');
-copy('src/operator/frame/assets', 'dist/operator/frame/assets');
+copy('src/operator/console/frame/assets', 'dist/operator/console/frame/assets');
 writeFileSync(join(ROOT, 'dist/licenses.txt'), licenseTexts(ROOT, { withNode: false }));
 
 function copy(from: string, to: string): void {

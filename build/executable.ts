@@ -15,7 +15,7 @@ import { licenseTexts } from './licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The folders of shipped files, below `src`. */
-const ASSET_FOLDERS = ['http/docs/assets', 'http/docs/pages', 'operator/frame/assets'];
+const ASSET_FOLDERS = ['http/docs/assets', 'http/docs/pages', 'operator/console/frame/assets'];
 
 /** A `require` made by hand is not followed by the bundler; one that is called by its name is. */
 const BUNDLED_REQUIRE: Plugin = {

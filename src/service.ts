@@ -13,7 +13,7 @@ import { type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
-import type { ShownSetting } from './operator/frame/context.ts';
+import type { ShownSetting } from './operator/console/frame/context.ts';
 import { Logins } from './operator/session/logins.ts';
 import { mintSecret } from './operator/session/secret.ts';
 import { systemTime, type Time } from './stdx/time.ts';
@@ -191,8 +191,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     events,
     metrics,
     settings,
-    recent,
-    flushUsage: () => usage.flush(),
+    service: { recent, flushUsage: () => usage.flush() },
     examine,
     version: VERSION,
     environment: config.environment,

@@ -50,15 +50,22 @@ export type AnyErrorCode = ErrorCode | (typeof OPERATOR_ERROR_CODES)[number];
 /** A failure that is reported to the client. The message says what failed and what to do, and holds no secret. */
 export class CatalogError extends Error {
   readonly code: AnyErrorCode;
+  /** The message for each wrong member of a body, where the check looked at all of them. */
+  readonly mistakes: ReadonlyMap<string, string> | undefined;
 
-  constructor(code: AnyErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: AnyErrorCode,
+    message: string,
+    { mistakes, ...options }: ErrorOptions & { mistakes?: ReadonlyMap<string, string> } = {},
+  ) {
     super(message, options);
     this.name = 'CatalogError';
     this.code = code;
+    this.mistakes = mistakes;
   }
 }
 
-/** The failure of input that is not valid. */
-export function invalid(message: string): CatalogError {
-  return new CatalogError('validation_failed', message);
+/** The failure of input that is not valid; `member` is the wrong one, where the message is about one. */
+export function invalid(message: string, member?: string): CatalogError {
+  return new CatalogError('validation_failed', message, member ? { mistakes: new Map([[member, message]]) } : {});
 }

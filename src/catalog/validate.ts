@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Static, TSchema } from 'typebox';
-import { invalid } from './error.ts';
+import { CatalogError, invalid } from './error.ts';
 import { nearest } from './nearest-name.ts';
 
 const QUOTED_CHARACTERS_MAX = 40;
@@ -33,6 +33,7 @@ export function objectOf<const Shape extends object>(title: string, description:
 }
 
 let ajv: Ajv2020 | undefined;
+let ajvOfAll: Ajv2020 | undefined;
 
 /**
  * Makes a check from a schema. The check returns the value as the schema's type, or throws `validation_failed` naming
@@ -50,12 +51,45 @@ export function validator<S extends TSchema>(schema: S): (value: unknown) => Sta
   };
 }
 
-function loadAjv(): Ajv2020 {
+/** Makes a check that finds every wrong member of a small body, and says what is wrong with each. */
+export function validatorOfAll(schema: TSchema): (value: unknown) => Map<string, string> {
+  let check: ValidateFunction | undefined;
+  return (value) => {
+    ajvOfAll ??= loadAjv({ allErrors: true });
+    check ??= ajvOfAll.compile(schema);
+    const mistakes = new Map<string, string>();
+    if (check(value)) return mistakes;
+    for (const error of check.errors ?? []) {
+      const [member = ''] = (error.params.missingProperty ?? error.instancePath.slice(1)).split('/');
+      if (!mistakes.has(member)) mistakes.set(member, explain(error));
+    }
+    return mistakes;
+  };
+}
+
+/** The message of a rule that a value breaks; undefined where it does not. */
+export function mistakeIn(rule: () => void): string | undefined {
+  try {
+    rule();
+    return undefined;
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'validation_failed') return error.message;
+    throw error;
+  }
+}
+
+function loadAjv(options: { allErrors?: boolean } = {}): Ajv2020 {
   // `require`, because `import` is asynchronous and a check is not.
   const require = createRequire(import.meta.url);
   const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
   // The tests validate the schemas, which are our own.
-  const loaded = new Ajv2020({ strict: true, verbose: true, validateFormats: false, validateSchema: false });
+  const loaded = new Ajv2020({
+    ...options,
+    strict: true,
+    verbose: true,
+    validateFormats: false,
+    validateSchema: false,
+  });
   loaded.addKeyword('example');
   loaded.addKeyword('x-violation');
   loaded.addKeyword({

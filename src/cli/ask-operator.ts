@@ -1,35 +1,8 @@
-import type { Command } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import type { Role } from '../catalog/operator/access.ts';
-import type { Printed } from '../operator/doors/command.ts';
 import { sign } from '../operator/session/local-trust.ts';
-import { type CommandContext, print } from './command-runner.ts';
-import { type Invocation, operatorOf, settings, UsageError, withSettings } from './invocation.ts';
+import { UsageError } from './invocation.ts';
 import { findOperator, type Noted } from './operator-note.ts';
-
-/** The running service that a command asks, the command's options, and the time in Unix seconds. */
-export interface ServiceContext extends Pick<CommandContext, 'options' | 'now'> {
-  readonly ask: Awaited<ReturnType<typeof askOperator>>['ask'];
-}
-
-/** Makes a function that adds commands which ask the running service, and open no database. */
-export function serviceCommandsOf(group: Command, invocation: Invocation) {
-  type Work = (context: ServiceContext, ...operands: string[]) => Promise<Printed>;
-  return (usage: string, description: string, work: Work): Command => {
-    const command = group
-      .command(usage)
-      .description(description)
-      .option('--json', 'print JSON')
-      .option('--as <name>', 'who asks');
-    return withSettings(command, ['DATABASE_URL', 'OPERATOR_PORT']).action(async () => {
-      const options = command.opts<{ as?: string; json?: true } & ServiceContext['options']>();
-      const by = operatorOf(options.as, invocation.env);
-      const { url, ask } = await askOperator(settings(command, invocation), by);
-      const result = await work({ ask, options, now: invocation.time.now().unix }, ...command.args);
-      print({ ...result, told: `Asked the instance at ${url}` }, options, invocation);
-    });
-  };
-}
 
 /** Sends requests to the service that runs here, signed by who runs the command. Throws `UsageError` without one. */
 export async function askOperator(config: Noted, { via: _, ...by }: Operator, role?: Role) {

@@ -9,12 +9,11 @@ import {
   readCategories,
   writeCategories,
 } from '../catalog/category-file.ts';
-import { ACTIONS } from '../operator/actions.ts';
-import { categories as categoryList } from '../operator/catalog/categories.ts';
-import { addShow, categoryRecord } from '../operator/catalog/history.ts';
-import { addAction, addList } from '../operator/doors/command.ts';
+import { deleteCategory, getCategory, listCategories, renameCategory } from '../operator/api/categories.ts';
+import { addOperations } from '../operator/command/commands.ts';
 import { commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
+import { operationsOf } from './operations.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';
@@ -24,13 +23,16 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   const categories = program
     .command('categories')
     .description('List, show, import, export, rename and delete categories');
-  const add = commandsOf(categories, invocation, { settings: USED_SETTINGS });
-  const json = commandsOf(categories, invocation, { settings: USED_SETTINGS, json: true });
+  const add = commandsOf(categories, invocation, USED_SETTINGS);
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
-  addList(json, categoryList);
-  addShow(json, categoryRecord);
+  addOperations(operationsOf(categories, invocation, USED_SETTINGS), [
+    listCategories,
+    getCategory,
+    renameCategory,
+    deleteCategory,
+  ]);
 
   const importing = categories.command('import <file>');
   importing.description('Add the categories of a file, or of stdin (-): all of them, or none');
@@ -54,8 +56,6 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     invocation.print(writeCategories(await storage.categories.list(), readFormat(`${format}`)).replace(/\n$/, ''));
   });
   withFormat(exporting, 'json');
-
-  for (const action of ACTIONS.filter(({ of }) => of.group === 'categories')) addAction(json, action);
 }
 
 /** Reads the categories of a file, or reports every bad record and throws. */

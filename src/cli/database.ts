@@ -9,7 +9,7 @@ import {
   findValue,
   withoutPassword,
 } from '../config.ts';
-import { table } from '../operator/doors/table.ts';
+import { table } from '../operator/command/table.ts';
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
@@ -47,13 +47,13 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
 
 /** Tells operators who look at the restored database from which backup it is. */
 async function recordRestore(config: Config, invocation: Invocation, backup: string): Promise<void> {
-  await using database = await openDatabase(config, invocation, 'change');
+  await using storage = await openDatabase(config, invocation, 'change');
   const event = {
-    at: database.time.now().unix,
+    at: invocation.time.now().unix,
     event: 'database_restored',
     members: { backup: basename(backup) },
   } as const;
-  await database.storage.audit.addEvent(event, operatorOf(undefined, invocation.env));
+  await storage.audit.addEvent(event, operatorOf(undefined, invocation.env));
 }
 
 /** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */

@@ -12,7 +12,7 @@ import {
   SETTINGS,
   type SettingName,
 } from '../config.ts';
-import type { ShownSetting } from '../operator/frame/context.ts';
+import type { ShownSetting } from '../operator/console/frame/context.ts';
 import { type OpenedService, openService, type Service, ServiceNotStarted } from '../service.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';

@@ -3,13 +3,12 @@ import { quote } from '../catalog/validate.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
 import { conclude } from '../http/gates.ts';
-import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { memoizeAsync } from '../stdx/one-at-a-time.ts';
-import { API_BASE } from './api/operation.ts';
-import type { ConsoleOptions } from './frame/context.ts';
-import { Rates } from './overview/rates.ts';
+import { API_BASE } from './api/http.ts';
+import type { ConsoleOptions } from './console/frame/context.ts';
+import { Rates } from './console/rates.ts';
 
 export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
@@ -23,18 +22,16 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
   const rates = new Rates(rest.metrics, rest.time);
   const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
-  const openConsole = memoizeAsync(async () => (await import('./console.ts')).createConsole(options));
-  const openApi = memoizeAsync(async () => (await import('./api/app.ts')).createOperatorApi(options));
+  const openConsole = memoizeAsync(async () => (await import('./console/console.ts')).createConsole(options));
+  const openApi = memoizeAsync(async () => (await import('./api/server.ts')).createOperatorApi(options));
   const pages = new Map(operatorPages(options, operatorUrl));
   const refuseHost = hostGate(hosts);
   return {
     serve: (exchange: Exchange) =>
       conclude(exchange, rest.events, () => {
         const refused = refuseHost(exchange);
-        if (isAtOrBelow('/console', exchange)) {
-          return refused ? misdirectedPage(refused) : openConsole().then((respond) => respond(exchange));
-        }
         if (refused) return refused;
+        if (isAtOrBelow('/console', exchange)) return openConsole().then((respond) => respond(exchange));
         if (isAtOrBelow(API_BASE, exchange)) return openApi().then((respond) => respond(exchange));
         return respondPage(exchange, pages, API_BASE);
       }),
@@ -83,16 +80,4 @@ function hostGate(names: readonly string[]): (exchange: Exchange) => Answer | un
     const message = `The operator listener is not called ${quote(host)}; use its IP address or localhost, or add the name to OPERATOR_HOSTS`;
     return refusal('misdirected_request', message);
   };
-}
-
-/** The same refusal as a page of the console. */
-async function misdirectedPage(refused: Answer): Promise<Answer> {
-  const { barePage } = await import('./frame/layout.ts');
-  return barePage({
-    title: 'Another name is needed',
-    status: refused.status,
-    content: html`<h1>Another name is needed</h1>
-<p role="alert">The operator listener is not called by the name in this address.</p>
-<p>Use its IP address or <code>localhost</code>, or add the name to the setting <code>OPERATOR_HOSTS</code> and restart the service.</p>`,
-  });
 }

@@ -28,7 +28,7 @@ const ASSEMBLING = [
   'src/catalog/validate.ts',
   'src/http/docs/samples/block.ts',
   'src/http/transport/request.ts',
-  'src/operator/requests/resource.ts',
+  'src/operator/api/requests.ts',
   'src/telemetry/recent-requests.ts',
 ];
 

@@ -133,6 +133,25 @@ test('the client imports nothing but itself; the referee nothing of the service 
   assert.deepEqual(broken, []);
 });
 
+test('inside the operator room the API knows no client, and the clients list and change by its operations alone', () => {
+  const operator = production.filter((file) => file.startsWith('src/operator/'));
+  const reaches = (from: string, to: RegExp) =>
+    operator
+      .filter((file) => file.startsWith(`src/operator/${from}/`))
+      .flatMap((file) => importsOf(file).map((imported) => `${file} imports ${imported}`))
+      .filter((line) => to.test(line));
+  assert.ok(reaches('console', /src:operator\/api\//).length >= 20, 'the console calls operations');
+  assert.deepEqual(reaches('api', /src:operator\/(console|command)\//), []);
+  assert.deepEqual(reaches('command', /src:operator\/(console|session)\/|catalog\/storage/), []);
+  // A page by hand may read; a list, a form and a command have no storage.
+  const byOperations = ['list-pages', 'form-pages', 'fields', 'key-forms', 'access'].map((name) => `console/${name}`);
+  const changes = /\.(insert|update|revoke\w*|rotate|pause|lift|rename|delete|endGraces|impose)\(/;
+  for (const file of [...byOperations, 'command/commands', 'command/members'])
+    assert.doesNotMatch(read(`src/operator/${file}.ts`), /storage\.\w+\.(list|find|page)\(/, file);
+  for (const file of operator.filter((each) => each.startsWith('src/operator/console/')))
+    assert.doesNotMatch(read(file), new RegExp(`storage\\.\\w+${changes.source}`), file);
+});
+
 test('the arithmetic of the limits knows counts, the plan, moments and durations, and nothing else', () => {
   assert.deepEqual(importsOf('src/limits/window.ts').sort(), [
     'src:catalog/plan.ts',
@@ -153,7 +172,7 @@ test('a command loads no server: one on settings nothing of HTTP, one of operato
   const served = (pattern: RegExp, names: readonly string[]) => loadedWith(names).filter((file) => pattern.test(file));
   // The table that a command prints is the operator's.
   assert.deepEqual(served(/^src\/(http|operator|service\.ts)/, ['database', 'doctor']), [
-    'src/operator/doors/table.ts',
+    'src/operator/command/table.ts',
   ]);
   assert.deepEqual(
     served(/^src\/(service|http\/(app|pages|transport\/(listener|connection)))/, ['operator', 'categories']),

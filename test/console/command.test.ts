@@ -40,13 +40,12 @@ test('the settings page marks what is not the default, and says where it came fr
   const opened = await fetch(`${origin}/console/login`, { method: 'POST', body, redirect: 'manual' });
   const headers = { cookie: opened.headers.get('set-cookie')?.split(';')[0] ?? '', connection: 'close' };
   const text = await (await fetch(`${origin}/console/settings`, { headers })).text();
-  const [changed = '', same = ''] = text.split('<h2>At the default');
+  const end = text.indexOf('</tr>', text.lastIndexOf('changed</span>'));
+  const [changed, same] = [text.slice(0, end), text.slice(end)];
   assert.match(
     changed,
     /BAN_AFTER_REFUSALS<\/code> <span class="badge good">changed<\/span>.*<code>9<\/code>.*--ban-after-refusals/s,
   );
-  const count = changed.match(/<tr>/g)?.length ?? 0;
-  assert.ok(text.includes(`<h2>Changed from the default <span class="badge">${count - 1}</span></h2>`));
   assert.match(changed, /changed<\/span><span class="under soft">[^<]{9,}<\/span><\/th>/);
   assert.match(changed, /redis:\/\/:\*\*\*@127\.0\.0\.1:1\/1/);
   assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));

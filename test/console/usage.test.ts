@@ -53,46 +53,46 @@ test('the busiest, the most refused and the most failing keys and owners are a c
   };
   for (const range of ['1h', '24h', '1y']) {
     const oldest = range === '1y' ? ['app', 'bot', 'site'] : ['bot', 'site', 'app'];
-    assert.deepEqual(await shown(`range=${range}`), ['Busiest keys', ...oldest], range);
-    assert.deepEqual(await shown(`range=${range}&sort=refused`), ['Most refused keys', 'bot'], range);
-    assert.deepEqual(await shown(`range=${range}&sort=errors`), ['Most failing keys', 'app'], range);
+    assert.deepEqual(await shown(`since=${range}`), ['Busiest keys', ...oldest], range);
+    assert.deepEqual(await shown(`since=${range}&sort=refused`), ['Most refused keys', 'bot'], range);
+    assert.deepEqual(await shown(`since=${range}&sort=errors`), ['Most failing keys', 'app'], range);
   }
-  assert.deepEqual(await shown('range=24h&by=owner'), ['Busiest owners', 'cus_1', 'a/b &amp; &quot;c&quot;']);
-  const text = await operator.page('?range=24h&sort=refused&done=ban.lift');
+  assert.deepEqual(await shown('since=24h&by=owner'), ['Busiest owners', 'cus_1', 'a/b &amp; &quot;c&quot;']);
+  const text = await operator.page('?since=24h&sort=refused&done=ban.lift');
   const links = [...text.matchAll(/href="\/console\?([^"#]*)#[\w-]+"/g)].map(([, query = '']) =>
     query.replaceAll('&amp;', '&'),
   );
-  for (const link of ['range=24h&sort=errors', 'range=24h&sort=refused&by=owner', 'range=1h&sort=refused'])
+  for (const link of ['since=24h&sort=errors', 'since=24h&sort=refused&by=owner', 'since=1h&sort=refused'])
     assert.ok(links.includes(link), `${link} in ${links}`);
 });
 
 test('an owner has a page with its keys, its routes, and its usage by month', async () => {
   const { service, operator, keyIds } = await busyService();
   await using _ = service;
-  const overview = await operator.page('?by=owner&range=24h');
+  const overview = await operator.page('?by=owner&since=24h');
   const [, link = ''] = /href="\/console(\/owner[^"]*a%2Fb[^"]*)"/.exec(overview) ?? [];
   assert.match(await operator.page(link.replaceAll('&amp;', '&')), /<h1><bdi>a\/b &amp; &quot;c&quot;<\/bdi><\/h1>/);
-  const text = await operator.page('/owner?owner=cus_1&range=24h');
+  const text = await operator.page('/owner?owner=cus_1&since=24h');
   assert.match(text, /2 keys of this owner/);
   assert.match(text, />57 served<|>61 served</);
   assert.deepEqual(headsIn(text, 'keys'), ['site', 'app']);
   assert.doesNotMatch(text, /data-column="Owner"/);
-  assert.match(await operator.page('?range=24h'), /data-column="Owner"/);
+  assert.match(await operator.page('?since=24h'), /data-column="Owner"/);
   assert.deepEqual(headsIn(text, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
-  const inHour = await operator.page('/owner?owner=cus_1&range=1h');
+  const inHour = await operator.page('/owner?owner=cus_1&since=1h');
   assert.deepEqual(headsIn(inHour, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
   assert.match(inHour, /in the last hour, whole hours</);
-  assert.match(inHour, /href="\/console\/owner\?owner=cus_1&(?:amp;)?range=1h&(?:amp;)?sort=errors#sort-links"/);
-  const failing = await operator.page('/owner?owner=cus_1&range=24h&sort=errors');
+  assert.match(inHour, /href="\/console\/owner\?owner=cus_1&(?:amp;)?since=1h&(?:amp;)?sort=errors#sort-links"/);
+  const failing = await operator.page('/owner?owner=cus_1&since=24h&sort=errors');
   assert.deepEqual([headsIn(failing, 'keys'), headsIn(failing, 'routes')], [['app'], ['GET /v1/categories']]);
-  const ofKey = await operator.page(`/keys/${keyIds.site}?range=24h`);
+  const ofKey = await operator.page(`/keys/${keyIds.site}?since=24h`);
   assert.deepEqual(headsIn(ofKey, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
   assert.match(ofKey, /href="\/console\/owner\?owner=cus_1"/);
   const { key, secret } = await service.issue({ name: 'new', owner: 'cus_1' });
   await service.call(secret, '/categories');
-  const counted = await (await operator.get('/owner/export?owner=cus_1')).text();
+  const counted = await (await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y')).text();
   assert.match(counted, new RegExp(`^2026-01-01T00:00:00Z,${key.id},new,cus_1,1,0,0,0,`, 'm'));
-  const file = await operator.get('/owner/export?owner=cus_1');
+  const file = await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y');
   assert.deepEqual(
     [file.headers.get('content-type'), file.headers.get('content-disposition')],
     ['text/csv; charset=utf-8', 'attachment; filename="usage.csv"'],
@@ -123,31 +123,35 @@ test('charts, tables and exports have the time of the address, and a bar leads t
   const { service, operator, keyIds } = await busyService();
   await using _ = service;
   const { app = '' } = keyIds;
-  const november = 'from=2025-11-20+00:00&to=2025-11-25+00:00';
+  const november = 'since=2025-11-20+00:00&until=2025-11-25+00:00';
   const text = await operator.page(`/keys/${app}?${november}&sort=errors`);
   assert.match(text, />100 served</);
   assert.match(text, /id="routes-heading">[^<]*<small>in the time from 2025-11-20 00:00 to 2025-11-25 00:00 UTC</);
-  const step = 'from=2025-11-22+12%3A00&amp;to=2025-11-22+15%3A00';
-  const link = `href="/console/keys/${app}?${step}&amp;sort=errors#range-links"`;
+  const step = 'since=2025-11-22+12%3A00&amp;until=2025-11-22+15%3A00';
+  const link = `href="/console/keys/${app}?sort=errors&amp;${step}#since-links"`;
   assert.equal(text.split(link).length - 1, 2, 'of the bar, and of its row in the table');
   const hour = await operator.page(`/keys/${app}?${step.replaceAll('&amp;', '&')}`);
-  assert.match(hour, /<th scope="row"><a [^>]*from=2025-11-22\+12%3A00&amp;to=2025-11-22\+13%3A00#/);
+  assert.match(hour, /<th scope="row"><a [^>]*since=2025-11-22\+12%3A00&amp;until=2025-11-22\+13%3A00#/);
   const months = async (query: string) =>
-    (await (await operator.get(`/owner/export?owner=cus_1&${query}`)).text()).match(/^20..-../gm);
-  assert.deepEqual([await months(november), await months('')], [['2025-11'], ['2025-11', '2026-01', '2026-01']]);
+    (await (await operator.get(`/usage/export?owner=cus_1&by=month&group=key&${query}`)).text()).match(/^20..-../gm);
+  assert.deepEqual(
+    [await months(november), await months('since=2y')],
+    [['2025-11'], ['2025-11', '2026-01', '2026-01']],
+  );
   assert.match(
-    await operator.page('/owner?owner=cus_1&from=x'),
-    /from is &quot;x&quot;[^<]*; this filter is not applied/,
+    await operator.page('/owner?owner=cus_1&since=x'),
+    /since is &quot;x&quot;[^<]*; this filter is not applied/,
   );
 
   const { key, secret } = await service.issue({ name: 'now' });
   await service.call(secret, '/pets');
   const minutes = async (from: string, to: string) =>
-    (await operator.page(`/requests?from=2026-01-01+${from}&to=2026-01-01+${to}`)).match(/data-request=/g)?.length ?? 0;
+    (await operator.page(`/requests?since=2026-01-01+${from}&until=2026-01-01+${to}`)).match(/data-request=/g)
+      ?.length ?? 0;
   assert.deepEqual([await minutes('12:00', '12:01'), await minutes('11:59', '12:00')], [1, 0]);
-  await operator.get('/owner/export?owner=cus_1');
-  const ofKey = await operator.page(`/keys/${key.id}?range=1h`);
-  assert.ok(ofKey.includes(`href="/console/requests?key=${key.id}&amp;from=2026-01-01+12%3A00&amp;`));
-  const last = await operator.page('?range=1h');
-  assert.match(last, /href="\/console\/requests\?from=2026-01-01\+12%3A00&amp;to=2026-01-01\+12%3A01"/);
+  await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y');
+  const ofKey = await operator.page(`/keys/${key.id}?since=1h`);
+  assert.ok(ofKey.includes(`href="/console/requests?key=${key.id}&amp;since=2026-01-01+12%3A00&amp;`));
+  const last = await operator.page('?since=1h');
+  assert.match(last, /href="\/console\/requests\?since=2026-01-01\+12%3A00&amp;until=2026-01-01\+12%3A01"/);
 });

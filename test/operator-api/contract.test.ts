@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { OPERATOR_ERROR_CODES } from '../../src/catalog/error.ts';
-import { API_OPERATIONS } from '../../src/operator/api/app.ts';
 import { operatorOpenApiDocument } from '../../src/operator/api/openapi.ts';
+import { API_OPERATIONS } from '../../src/operator/api/server.ts';
 import { storeBan } from '../kit/bans.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
@@ -179,6 +179,9 @@ test('a list without a limit has as many items as the contract says', async () =
     listKeyRequests: [100, 100],
     getUsage: [1_000, 1_000],
     listAudit: [20, 20],
+    listCategories: [0, 20],
+    listOrders: [0, 20],
+    listPets: [0, 20],
     listRequests: [20, 20],
     listSessions: [0, 20],
     listTokens: [1, 20],

@@ -48,7 +48,7 @@ test('a lost order is found by its id, its request id and its Idempotency-Key, w
   assert.match(page, /cancelled<\/div>.*<bdi>Web shop<\/bdi>.*<bdi>cus_42<\/bdi>.*q=req-gone/s);
   const unknown = await viewer.send('GET', '/orders/999');
   const { message } = await json<{ message: string }>(unknown);
-  assert.deepEqual([unknown.status, message], [404, 'There is no order "999"; a cancelled one is kept for two years']);
+  assert.deepEqual([unknown.status, message], [404, 'There is no order 999; a cancelled one is kept for two years']);
   assert.equal((await console.get('/orders/999')).status, 404);
 });
 

@@ -94,10 +94,10 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
   };
   /** What each command of a question prints: the lines of tables without their ids. */
   const ANSWERS: Readonly<Record<string, readonly RegExp[]>> = {
-    'Which keys are used most this week?': [/^ID .*\nkey_\w+ +shop +900 .*\nkey_\w+ +partner +15 .*\n$/],
+    'Which keys are used most this week?': [/^ID .*\nkey_\w+ +shop +acme +900 .*\nkey_\w+ +partner +globex +15 .*\n$/],
     'Which are near the limit of the day?': [/^ID .*\nkey_\w+ +partner .* 9,000 \(90 %\) .*\n$/],
     'Why was this request refused?': [/^400 validation_failed: A value is missing/],
-    'Who got a 5xx at 14:03 yesterday?': [/^ID .*\nkey_\w+ +partner +0 +0 +0 +7 .*\n$/],
+    'Who got a 5xx at 14:03 yesterday?': [/^ID .*\nkey_\w+ +partner +globex +0 +0 +0 +7 .*\n$/],
     'Who changed what?': [/test +cli +key\.update +key_\w+ +\{"name":"old"\} → \{"name":"older"\}/],
     'Which were not used for 30 days?': [/^ID .*\nkey_\w+ +lasting .*\nkey_\w+ +older .*\n$/],
     'Which expire this week?': [/^ID .*\nkey_\w+ +older .* active until 2026-11-29T18:00:00Z\n$/],
@@ -114,7 +114,7 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
     'What did they use in October?': [/^owner,.*\nacme,31,.*\n,1,.*\n$/],
     'Who can log in?': [/^ID .*\nsession_\w+ +operator +admin /, /^ID .*\nop_\w+ +operator +\S+ +viewer .* active/],
     'An employee leaves': [/^1 of operator: session_/, /^1 of operator: op_/],
-    'Who still calls what is deprecated?': [/^ID .*\nkey_\w+ +partner +15 .*\n$/],
+    'Who still calls what is deprecated?': [/^ID .*\nkey_\w+ +partner +globex +15 .*\n$/],
     'To PostgreSQL; back to yesterday': [],
   };
   const asked = commandsOf(readFileSync(PAGE, 'utf8'));

@@ -1,21 +1,16 @@
 import { stringify } from 'csv-stringify/sync';
-import { NO_USAGE, type UsageGroup, type UsageSum } from '../usage.ts';
-import { usageRow } from './usage-rows.ts';
-
-const NOTHING_USED: UsageSum = { id: '', name: null, owner: null, ...NO_USAGE, first: 0, last: 0, at: 0 };
 
 /** The cells of a line, by the names of their columns. */
 export type CsvRow = Readonly<Record<string, string | number | null>>;
 
-/** Usage by a group as CSV, with a column for each member of a row. */
-export function usageCsv(rows: readonly CsvRow[], group: UsageGroup | 'all', isSeries: boolean): string {
-  const columns = Object.keys(usageRow(NOTHING_USED, group, isSeries ? 0 : undefined));
-  return csvOf(columns, rows);
-}
-
 /** Rows as CSV, under their columns. */
 export function csvOf(columns: readonly string[], rows: readonly CsvRow[]): string {
-  return `${columns.join()}\n${stringify([...rows], { columns: [...columns], cast: { string: asText } })}`;
+  return `${columns.join()}\n${csvLines(columns, rows)}`;
+}
+
+/** Rows as lines of CSV. */
+export function csvLines(columns: readonly string[], rows: readonly CsvRow[]): string {
+  return stringify([...rows], { columns: [...columns], cast: { string: asText } });
 }
 
 /**

@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { utc } from '../../stdx/time.ts';
 import type { Place } from '../resource.ts';
 import type { Storage } from '../storage.ts';
-import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
+import { NO_USAGE, USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
 import { usageJson } from './json.ts';
 
+const NOTHING_USED: UsageSum = { id: '', name: null, owner: null, ...NO_USAGE, first: 0, last: 0, at: 0 };
 /** A query that takes less is followed by one for twice as many steps, any other by one for half as many. */
 const QUICK_MS = 20;
 
@@ -84,8 +85,13 @@ export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> },
   return rows;
 }
 
+/** The members of the rows of a report. */
+export function usageColumns(group: Selection['group'], isSeries: boolean): string[] {
+  return Object.keys(usageRow(NOTHING_USED, group, isSeries ? 0 : undefined));
+}
+
 /** A row of a report; `at` is the Unix second at which it begins in a series. */
-export function usageRow(sum: UsageSum, group: Selection['group'], at: number | undefined) {
+function usageRow(sum: UsageSum, group: Selection['group'], at: number | undefined) {
   const { id, name, owner, first, last, ...counts } = usageJson(sum);
   const step = at !== undefined && { at: utc(at) };
   if (group === 'all') return { ...step, ...counts };

@@ -87,8 +87,7 @@ export function onceIdOf({ request, requestId, path, bodyBytes }: Exchange, keyI
  * `If-Match` as a precondition (RFC 9110, section 13.1.1), which also takes a tag that a proxy changed when it
  * compressed the answer; undefined without the header.
  */
-export function preconditionOf({ request }: Exchange): Precondition<object> | undefined {
-  const ifMatch = request.headers['if-match'];
+export function preconditionOf(ifMatch: string | undefined): Precondition<object> | undefined {
   if (ifMatch === undefined || ifMatch === '*') return undefined;
   return (present) => {
     const etag = etagOf(JSON.stringify(present));

@@ -59,6 +59,7 @@ export const UPDATE_INVENTORY = operation('updateInventory', `PATCH ${PATH}/{pet
 
 async function updateInventory({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
   const quantity = newQuantity(exchange.body);
-  const set = (id: number) => storage.pets.setQuantity(id, quantity, authorOf(exchange), preconditionOf(exchange));
+  const set = (id: number) =>
+    storage.pets.setQuantity(id, quantity, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
   return changedAnswer(await findById(exchange.params.petId, noPet, set));
 }

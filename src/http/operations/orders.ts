@@ -81,7 +81,8 @@ export const CANCEL_ORDER = operation('cancelOrder', `DELETE ${PATH}/{orderId}`,
 
 async function cancelOrder({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
   const cancel = async (id: number) =>
-    (await storage.orders.cancel(id, authorOf(exchange), preconditionOf(exchange))) || undefined;
+    (await storage.orders.cancel(id, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']))) ||
+    undefined;
   await findById(exchange.params.orderId, noOrder, cancel);
   return { status: 204 };
 }

@@ -73,7 +73,7 @@ export function readPlace(query: URLSearchParams): Place | undefined {
 }
 
 /** The place that a cursor names; undefined if it is none. */
-export function placeOf(cursor: string): Place | undefined {
+function placeOf(cursor: string): Place | undefined {
   const [, number = '', id = ''] = PLACE_PATTERN.exec(cursor) ?? [];
   return number === '' ? undefined : { number: Number.parseInt(number, 36), id };
 }

@@ -109,6 +109,7 @@ export const UPDATE_PET = operation('updatePet', `PATCH ${PATH}/{petId}`, {
 
 async function updatePet({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
   const update = petUpdate(exchange.body);
-  const change = (id: number) => storage.pets.update(id, update, authorOf(exchange), preconditionOf(exchange));
+  const change = (id: number) =>
+    storage.pets.update(id, update, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
   return changedAnswer(await findById(exchange.params.petId, noPet, change));
 }

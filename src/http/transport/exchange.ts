@@ -187,6 +187,53 @@ export class Exchange {
     }
     this.#body?.discard();
     if (!this.isSent) this.#limitSendTime(bytes);
+    this.#record(answer);
+  }
+
+  /**
+   * Writes an answer whose length is not known, each part once the client took the one before. The first part that
+   * fails rejects; a later one, or one that is taken too slowly, ends the connection, so that the client does not take
+   * the answer for whole.
+   */
+  async answerInParts(answer: Answer, parts: AsyncIterator<string>): Promise<void> {
+    const response = this.#response;
+    let part = await parts.next();
+    const headers = this.#headers(answer, 0);
+    headers.splice(headers.indexOf('Content-Length'), 2, 'Content-Type', answer.contentType ?? 'text/plain');
+    response.writeHead(answer.status, headers);
+    this.status = answer.status;
+    this.#body?.discard();
+    try {
+      for (; !part.done && !response.destroyed; part = await parts.next()) await this.#sendPart(part.value);
+      response.end();
+    } catch (cause) {
+      response.destroy();
+      this.#options.events.requestFailed(this.requestId, cause);
+    } finally {
+      await parts.return?.();
+      this.#record(answer);
+    }
+  }
+
+  #sendPart(part: string): Promise<void> {
+    const response = this.#response;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(
+      () => {
+        this.#options.events.connectionCutOff();
+        response.destroy();
+      },
+      SEND_MS_MIN + part.length / SEND_BYTES_PER_MS_MIN,
+    ).unref();
+    response.once('close', resolve);
+    response.write(part, () => resolve());
+    return promise.finally(() => {
+      clearTimeout(timer);
+      response.off('close', resolve);
+    });
+  }
+
+  #record({ status, code, cause }: Answer): void {
     const { events, listener = 'public' } = this.#options;
     events.requestAnswered({
       listener,
@@ -197,8 +244,8 @@ export class Exchange {
       method: this.request.method ?? '',
       route: this.route,
       status,
-      code: answer.code,
-      cause: answer.cause,
+      code,
+      cause,
       windows: this.decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,

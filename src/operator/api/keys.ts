@@ -1,19 +1,349 @@
-import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { idIn, rowAnswer } from '../doors/api-actions.ts';
-import { KEY_ANSWER, keyNoun } from '../keys/noun.ts';
-import { type ApiContext, apiOperation } from './operation.ts';
+import {
+  type ApiKey,
+  checkExpiry,
+  checkedChanges,
+  checkName,
+  checkOwner,
+  KEY_SORTS,
+  KEY_STATES,
+  type KeyChanges,
+  mintSecret,
+  type NewApiKey,
+  newApiKey,
+  ROTATION_GRACE_MAX_SECONDS,
+  secretRecord,
+  withoutSecret,
+} from '../../catalog/api-key.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
+import { type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
+import { PLAN_NAMES } from '../../catalog/plan.ts';
+import { inWords, quote } from '../../catalog/validate.ts';
+import { parseDuration } from '../../stdx/duration.ts';
+import { utc } from '../../stdx/time.ts';
+import { byChoice, byDuration, byMoment, byNumber, byText, readExpiry } from './filters.ts';
+import { type Body, type Call, type Caller, operate, type Result } from './operation.ts';
+import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
 
-export const GET_KEY = apiOperation('getKey', 'GET /keys/{keyId}', {
+/** The operations on API keys. */
+
+/** The parameter of a path that names a key. */
+export const KEY_ID = {
+  name: 'keyId',
+  description: 'The id of the key',
+  schema: { type: 'string', example: 'key_VXnvMwGskigm0Sfq' },
+} as const;
+const EXAMPLE = {
+  id: 'key_VXnvMwGskigm0Sfq',
+  name: 'shop',
+  prefix: 'petcat_live_MJPj',
+  environment: 'production',
+  plan: 'pro',
+  limits: { minute: 300, day: 10_000 },
+  scopes: ['categories:read'],
+  createdAt: '2026-01-01T12:00:00Z',
+  expiresAt: null,
+  revokedAt: null,
+  pausedAt: null,
+  owner: 'cus_42',
+  lastUsedAt: null,
+  usedToday: 0,
+  ban: null,
+};
+/** The success of an operation that answers with a key. */
+const KEY_ANSWER = {
+  status: 200,
+  description: 'The key',
+  schema: Key,
+  example: EXAMPLE,
+  headers: { ETag: 'The validator of the key for If-Match: of its members but lastUsedAt, usedToday, ban and graces' },
+} as const;
+/** The success of an operation that answers with a new secret. */
+const ISSUED = {
+  schema: IssuedKey,
+  example: { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
+} as const;
+/** Common to the operations on one key. */
+export const OF_A_KEY = { tag: 'keys', permission: 'keys', parameter: KEY_ID, tagged, prepare: detailsOf } as const;
+const SORT_LABELS: Readonly<Record<(typeof KEY_SORTS)[number], string>> = {
+  newest: 'newest first',
+  oldest: 'oldest first',
+  name: 'name',
+  'last-used': 'last used',
+  unused: 'longest unused',
+  use: 'share of the day used',
+  expiry: 'next expiry',
+};
+const days = (words: string) => [7, 30, 90].map((count) => ({ value: `${count}d`, label: `${words} ${count} days` }));
+
+interface KeyInput extends Omit<KeyChanges, 'expiresAt'> {
+  readonly expiresAt?: string | null;
+}
+
+const CHECKS: Body<KeyInput>['checks'] = {
+  name: (name: string) => checkName(name, 'key'),
+  owner: checkOwner,
+  expiresAt: (text: string | null, now) => void readExpiry(text, now),
+};
+
+export const listKeys = operate('key.list', 'listKeys', 'GET /keys', {
   tag: 'keys',
+  summary: 'List keys',
+  description:
+    'A page of the keys, newest first; with `q` first those of which it is the whole name, owner, id or prefix. The filters combine.',
+  permission: 'viewer',
+  filters: {
+    q: byText('Part of a name, an owner, an id or a prefix, regardless of case', {
+      label: 'Name, owner, id or prefix',
+      isWide: true,
+    }),
+    owner: byText("Only keys with this customer's id"),
+    plan: byChoice('Only keys of this plan', PLAN_NAMES, { label: 'Plan' }),
+    state: byChoice('Only keys in this state', KEY_STATES, { label: 'State' }),
+    near: byNumber(
+      "Only keys that used this many percent of their day's limit today",
+      { minimum: 1, maximum: 100 },
+      {
+        label: 'Day used',
+        choices: [50, 80, 100].map((percent) => ({ value: `${percent}`, label: `${percent} % or more` })),
+      },
+    ),
+    unused: byDuration('Only keys that were not used for this long, or never', '30d', {
+      label: 'Unused',
+      choices: days('for'),
+    }),
+    expiresBefore: byMoment('Only keys that end before this moment', 'future', '30d', {
+      label: 'Expires before',
+      choices: days('in'),
+    }),
+  },
+  list: {
+    noun: ['key', 'keys'],
+    schema: Key,
+    example: EXAMPLE,
+    sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
+    columns: [
+      { member: 'id', label: 'Id' },
+      { member: 'name', label: 'Name' },
+      { member: 'prefix', label: 'Key', text: ({ prefix }: KeyJson) => `${prefix}…` },
+      { member: 'plan', label: 'Plan' },
+      { member: 'limits', label: 'Limits', text: ({ limits }: KeyJson) => `${limits.minute}/min ${limits.day}/day` },
+      { member: 'owner', label: 'Owner' },
+      { member: 'usedToday', label: 'Day used', text: shareText, isNumber: true },
+      { member: 'lastUsedAt', label: 'Last used', text: ({ lastUsedAt }: KeyJson) => lastUsedAt ?? 'never' },
+      { member: 'state', label: 'State', text: stateText },
+    ],
+    csv: {
+      columns:
+        'id name prefix owner environment plan perMinute perDay scopes createdAt expiresAt revokedAt pausedAt lastUsedAt bannedUntil usedToday'.split(
+          ' ',
+        ),
+      row({ limits, scopes, ban, graces: _, ...key }: KeyJson) {
+        return {
+          ...key,
+          perMinute: limits.minute,
+          perDay: limits.day,
+          scopes: scopes.join(' '),
+          bannedUntil: ban?.until ?? null,
+        };
+      },
+    },
+  },
+  async handle(caller, { query: { q = '', ...filter }, sort: asked, limit, behind }) {
+    const { storage, now } = caller;
+    const query = { ...filter, text: withoutSecret(q), now };
+    const sort = KEY_SORTS.find((each) => each === asked);
+    const page = await storage.keys.list({ ...query, sort, behind, limit });
+    return { json: await keysJson(caller, page.keys), last: page.last, total: await storage.keys.count(query) };
+  },
+});
+
+export const getKey = operate('key.show', 'getKey', 'GET /keys/{keyId}', {
+  ...OF_A_KEY,
   summary: 'Get a key',
   description: 'One key by its id.',
   permission: 'viewer',
-  pathParameters: [keyNoun.parameter],
   success: KEY_ANSWER,
-  errors: ['not_found'],
-  handle: getKey,
+  handle: async (caller, call) => shown(caller, await findKey(caller, call.id), call),
 });
 
-async function getKey(context: ApiContext, exchange: Exchange): Promise<Answer> {
-  return rowAnswer(keyNoun, context, await keyNoun.find(context, idIn(exchange)));
+export const createKey = operate('key.create', 'createKey', 'POST /keys', {
+  tag: 'keys',
+  summary: 'Issue a key',
+  description:
+    'Issues a key. Its secret is in this response alone, and in that to a retry with the same `Idempotency-Key`.',
+  permission: 'keys',
+  body: {
+    schema: NewKey,
+    example: { name: 'shop', plan: 'pro', owner: 'cus_42' },
+    checks: { ...CHECKS, expiresAt: (text: string | null, now) => checkExpiry(readExpiry(text, now), now, 'key') },
+  } as Body<KeyInput & Pick<NewApiKey, 'name' | 'plan'>>,
+  usual: { plan: 'free' },
+  secret: 'key',
+  success: {
+    status: 201,
+    description: 'The key with its secret',
+    ...ISSUED,
+    headers: { Location: 'The address of the key' },
+  },
+  async handle(caller, call) {
+    const { storage, environment, now, by } = caller;
+    const { name, plan, ...rest } = call.body;
+    const { key, secret } = newApiKey({ ...read(rest, now), name, plan, environment }, now);
+    await storage.keys.insert(key, secretRecord(secret), by);
+    return { ...(await shown(caller, key, { ...call, beside: NOTHING_USED })), secret };
+  },
+});
+
+export const updateKey = operate('key.update', 'updateKey', 'PATCH /keys/{keyId}', {
+  ...OF_A_KEY,
+  summary: 'Change a key',
+  description:
+    'Changes a key within a second, also on other instances. A revoked key is final. With the `ETag` of the key in `If-Match` it is changed only if no member has changed since; `lastUsedAt`, `usedToday`, `ban` and `graces` do not count.',
+  body: { schema: KeyChange, example: { plan: 'pro' }, checks: CHECKS } as Body<KeyInput>,
+  success: { ...KEY_ANSWER, description: 'The changed key' },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle(caller, call) {
+    const { storage, now, by } = caller;
+    const present = usable(await storage.keys.find(call.id), call.id);
+    const changes = checkedChanges(present, read(call.body, now), now);
+    return shown(caller, usable(await storage.keys.update(call.id, changes, by, call.precondition), call.id), call);
+  },
+});
+
+export const rotateKey = operate('key.rotate', 'rotateKey', 'POST /keys/{keyId}/rotate', {
+  ...OF_A_KEY,
+  summary: 'Rotate a key',
+  description: 'Gives a key a new secret. The old one works until the grace ends; both share one quota.',
+  body: { schema: Rotation, example: { grace: '24h' }, isOptional: true } as Body<{ grace?: string }>,
+  usual: { grace: '24h' },
+  secret: 'key',
+  success: { status: 200, description: 'The key with its new secret', ...ISSUED },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle(caller, call) {
+    const { storage, environment, now, by } = caller;
+    const { id, precondition } = call;
+    const { grace = '24h' } = call.body;
+    const seconds = parseDuration(grace);
+    if (seconds === undefined)
+      throw invalid(`grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`, 'grace');
+    if (seconds > ROTATION_GRACE_MAX_SECONDS)
+      throw invalid(`The grace is ${seconds} s; at most 30d are possible`, 'grace');
+    const { environment: own } = await findKey(caller, id);
+    if (own !== environment) throw invalid(`The key ${id} belongs to ${own}; rotate it where ENVIRONMENT is ${own}`);
+    const secret = mintSecret(environment);
+    const rotation = { now, oldEndAt: now + seconds, by };
+    // A revoked key stays as it was, so the new secret is useless.
+    const key = usable(await storage.keys.rotate(id, secretRecord(secret), rotation, precondition), id);
+    return { ...(await shown(caller, key, call)), secret };
+  },
+});
+
+export const endGraces = operate('key.end-graces', 'endGraces', 'DELETE /keys/{keyId}/graces', {
+  ...OF_A_KEY,
+  summary: 'End the graces of a key',
+  description: 'Ends the old secrets of a rotated key within a second, on every instance. Without one nothing changes.',
+  success: { status: 204, description: 'Only the newest secret works' },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle({ storage, now, by }, { id, precondition }) {
+    return { row: usable(await storage.keys.endGraces(id, now, by, precondition), id) };
+  },
+});
+
+export const revokeKey = operate('key.revoke', 'revokeKey', 'POST /keys/{keyId}/revoke', {
+  ...OF_A_KEY,
+  summary: 'Revoke a key',
+  description: 'Ends a key for good, within a second. A second revocation changes nothing.',
+  body: { schema: Revocation, example: {}, isOptional: true } as Body<object>,
+  success: { ...KEY_ANSWER, description: 'The revoked key', headers: {} },
+  errors: ['precondition_failed'],
+  async handle(caller, call) {
+    const { storage, now, by } = caller;
+    return shown(caller, found(await storage.keys.revoke(call.id, now, by, call.precondition), call.id), call);
+  },
+});
+
+export const pauseKey = operate('key.pause', 'pauseKey', 'POST /keys/{keyId}/pause', {
+  ...OF_A_KEY,
+  summary: 'Pause a key',
+  description:
+    'Refuses a key within a second as one that does not exist, until it is resumed. Its ban, expiry and graces go on.',
+  success: { ...KEY_ANSWER, description: 'The paused key' },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle(caller, call) {
+    const { storage, now, by } = caller;
+    return shown(caller, usable(await storage.keys.pause(call.id, now, by, call.precondition), call.id), call);
+  },
+});
+
+export const resumeKey = operate('key.resume', 'resumeKey', 'POST /keys/{keyId}/resume', {
+  ...OF_A_KEY,
+  summary: 'Resume a key',
+  description: 'Accepts a paused key again, at once.',
+  success: { ...KEY_ANSWER, description: 'The key' },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle(caller, call) {
+    const { storage, by } = caller;
+    return shown(caller, usable(await storage.keys.pause(call.id, null, by, call.precondition), call.id), call);
+  },
+});
+
+/** A key by its id. Throws `not_found`. */
+export async function findKey({ storage }: Caller, id: string): Promise<ApiKey> {
+  return found(await storage.keys.find(id), id);
+}
+
+/** The key that an operation changes or left: a revoked one is final. Throws `not_found` or `key_revoked`. */
+function usable(key: ApiKey | undefined, id: string): ApiKey {
+  const row = found(key, id);
+  if (row.revokedAt === null) return row;
+  throw new CatalogError('key_revoked', `The key ${id} is revoked; issue a new one`);
+}
+
+function found(key: ApiKey | undefined, id: string): ApiKey {
+  if (!key) throw new CatalogError('not_found', `There is no key ${id}; the list of keys shows them all`);
+  return key;
+}
+
+/** A ban comes and goes without an operator. */
+function tagged({ ban: _, banGeneration: __, ...members }: ApiKey): object {
+  return members;
+}
+
+/** The use of a key that was issued now. */
+const NOTHING_USED: Details = new Map();
+type Details = Awaited<ReturnType<typeof keyDetails>>;
+
+function detailsOf({ storage, now }: Caller, id: string): Promise<Details> {
+  return keyDetails({ storage, now }, [id]);
+}
+
+async function shown(caller: Caller, key: ApiKey, { beside }: Pick<Call, 'beside'>): Promise<Result> {
+  const details = (beside as Details | undefined) ?? (await detailsOf(caller, key.id));
+  const graces = await caller.storage.keys.graces([key.id], caller.now);
+  return {
+    row: key,
+    json: keyJson(key, { now: caller.now, ...details.get(key.id), graces: graces.get(key.id) }),
+  };
+}
+
+/** Moments in Unix seconds, and limits in their order. */
+function read({ limits, expiresAt, ...others }: KeyInput, now: number): KeyChanges {
+  return {
+    ...others,
+    ...(limits && { limits: { minute: limits.minute, day: limits.day } }),
+    ...(expiresAt !== undefined && { expiresAt: readExpiry(expiresAt, now) }),
+  };
+}
+
+/** The state of a key, with its moment: the first that applies. */
+export function stateText({ revokedAt, expiresAt, pausedAt, ban }: KeyJson, now: number): string {
+  if (revokedAt) return `revoked ${revokedAt}`;
+  if (expiresAt && expiresAt <= utc(now)) return `expired ${expiresAt}`;
+  if (pausedAt) return `paused ${pausedAt}`;
+  if (ban) return `banned until ${ban.until}`;
+  return expiresAt ? `active until ${expiresAt}` : 'active';
+}
+
+function shareText({ usedToday, limits }: KeyJson): string {
+  return usedToday === 0 ? '0 %' : `${inWords(usedToday)} (${Math.floor((100 * usedToday) / limits.day)} %)`;
 }

@@ -4,8 +4,8 @@ import { type DescribedApi, describeApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
-import { API_OPERATIONS } from './app.ts';
-import { API_BASE } from './operation.ts';
+import { API_BASE } from './http.ts';
+import { API_OPERATIONS } from './server.ts';
 
 /** The version of the operator API, independent of the public interface's. */
 const API_VERSION = '1.0.0';

@@ -290,6 +290,19 @@ export const OrderHistory = responseOf('OrderHistory', 'An order, also a cancell
   properties: { ...Order.properties, ...recorded },
 });
 
+export const ListedPet = responseOf('ListedPet', 'A pet with the name of its category and its stock', {
+  properties: {
+    ...Pet.properties,
+    categoryName: orNull(text('The name of its category')),
+    quantity: InventoryItem.properties.quantity,
+  },
+});
+
+export const ListedOrder = responseOf('ListedOrder', 'An order with the name of its pet', {
+  optional: ['shipDate'],
+  properties: { ...Order.properties, petName: orNull(text('The name of its pet')) },
+});
+
 export const PetHistory = responseOf('PetHistory', 'A pet with its stock, and its changes', {
   properties: { ...Pet.properties, quantity: InventoryItem.properties.quantity, ...recorded },
 });

@@ -1,28 +1,61 @@
-import { usageCsv } from '../../catalog/operator/csv.ts';
-import { allUsageRows, usageRows } from '../../catalog/operator/usage-rows.ts';
-import { weightsOf } from '../../http/accept.ts';
-import { PLACE_PARAMETERS, pageLimit, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
-import { readParameter } from '../../http/operations/query.ts';
-import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { select } from '../resource.ts';
-import { USAGE_FILTERS, type UsageReport, usageReport } from '../usage/report.ts';
-import { type ApiContext, apiOperation } from './operation.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
+import {
+  allUsageRows,
+  USAGE_STEPS,
+  type UsageStep,
+  usageColumns,
+  usageRows,
+  usageSteps,
+} from '../../catalog/operator/usage-rows.ts';
+import {
+  USAGE_GROUPS,
+  USAGE_PERIODS,
+  USAGE_SORTS,
+  type UsageGroup,
+  usagePeriod,
+  weightOf,
+} from '../../catalog/usage.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { utc } from '../../stdx/time.ts';
+import { byChoice, byMoment, byText, type Selected } from './filters.ts';
+import { operate } from './operation.ts';
 import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
-const ROWS_PER_PAGE_MAX = 1_000;
+/** The usage of keys, owners and routes. */
 
-export const GET_USAGE = apiOperation('getUsage', 'GET /usage', {
+const ROWS_PER_PAGE_MAX = 1_000;
+const FILTERS = {
+  key: byText('Only the key with this id'),
+  owner: byText("Only keys with this customer's id"),
+  route: byText('Only requests of this route, such as `GET /v1/pets/{petId}`; minutes know none'),
+  since: byMoment('From this moment on; `24h` if it is missing', 'past', '24h'),
+  until: byMoment('Before this moment', 'past', '2026-02-01T00:00:00Z'),
+  by: byChoice('A series instead of sums', USAGE_STEPS),
+  group: byChoice('What is added up; `key` if both this and `by` are missing', USAGE_GROUPS),
+  sort: byChoice('The order of sums, most first; by id if it is missing. A series is by time', USAGE_SORTS),
+};
+
+export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
   tag: 'usage',
   summary: 'Get the usage',
   description:
     'The requests of each key, owner or route, by id in pages of 1,000 unless `limit` says otherwise. With `by` instead the requests of all selected keys together in each minute, hour, day or month (UTC) that has any, or with `by` and `group` those of each key, owner or route therein. Minutes, which know no routes, are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives all of it as CSV, in no pages. What other instances counted within the last minute may be missing.',
   permission: 'viewer',
-  queryParameters: [
-    ...Object.entries(USAGE_FILTERS).map(([name, { about, schema }]) => ({ name, description: about, schema })),
-    ...PLACE_PARAMETERS.map((parameter) =>
-      parameter.name === 'limit' ? pageLimit(ROWS_PER_PAGE_MAX, ROWS_PER_PAGE_MAX) : parameter,
-    ),
-  ],
+  filters: FILTERS,
+  usual: { sort: 'requests' },
+  list: {
+    noun: ['request', 'requests'],
+    schema: { anyOf: [KeyUsage, OwnerUsage, RouteUsage, UsagePoint] },
+    example: {},
+    columns: [],
+    limitMax: ROWS_PER_PAGE_MAX,
+    limitUsual: ROWS_PER_PAGE_MAX,
+    csv: {
+      columns: (query) =>
+        usageColumns(groupIn(query?.get('group') ?? undefined, query?.has('by') ?? false), query?.has('by') ?? false),
+      row: (row) => row,
+    },
+  },
   success: {
     status: 200,
     description: 'The usage',
@@ -50,34 +83,72 @@ export const GET_USAGE = apiOperation('getUsage', 'GET /usage', {
     headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
-  handle: getUsage,
+  async handle(caller, { query, sort, behind: place, limit }) {
+    const { storage, now, service } = caller;
+    // Hours are stored later than minutes: those of the service are complete once they were stored now.
+    await service?.flushUsage();
+    if (query.key !== undefined && !service && !(await storage.keys.find(query.key)))
+      throw new CatalogError('not_found', `There is no key ${query.key}`);
+    const report = usageReport(query, now, { isStored: !service });
+    const widened = report.steps.map(widening).join('');
+    const note = service ? undefined : `${NOTE}${report.isSeries ? '' : widened}`;
+    if (report.group === 'all') return { json: await allUsageRows(caller, report), note };
+    const order = USAGE_SORTS.find((each) => each === sort);
+    if (order && !report.isSeries) {
+      const all = (await allUsageRows(caller, report)).sort(
+        (one, other) => weightOf(other, order) - weightOf(one, order),
+      );
+      const [from, end] = [place?.number ?? 0, (place?.number ?? 0) + limit];
+      return { json: all.slice(from, end), last: end < all.length ? { number: end, id: '' } : undefined, note };
+    }
+    const behind = place && { ...place, id: `${Buffer.from(place.id, 'base64url')}` };
+    const { rows, last } = await usageRows({ storage }, report, { behind, limit });
+    return { json: rows, last: last && { ...last, id: Buffer.from(last.id).toString('base64url') }, note };
+  },
 });
 
-async function getUsage(context: ApiContext, exchange: Exchange): Promise<Answer> {
-  const { query } = exchange;
-  const selected = select(USAGE_FILTERS, { textOf: (name) => readParameter(query, name), now: context.now });
-  const report = usageReport(selected, context.now);
-  const { group, isSeries } = report;
-  const isCsv = asksForCsv(exchange);
-  await context.flushUsage();
-  if (!isCsv && group !== 'all') return rowsPage(context, exchange, report);
-  const rows = await allUsageRows(context, report);
-  if (!isCsv) return placeAnswer(exchange, rows, undefined);
-  return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows, group, isSeries) };
+const NOTE = 'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest';
+
+/** A report of usage: what is added up, in which steps. */
+interface UsageReport {
+  readonly group: UsageGroup | 'all';
+  readonly steps: readonly UsageStep[];
+  readonly keyId: string | undefined;
+  readonly owner: string | undefined;
+  readonly route: string | undefined;
+  readonly isSeries: boolean;
 }
 
-async function rowsPage({ storage }: ApiContext, exchange: Exchange, report: UsageReport): Promise<Answer> {
-  const limit = readLimit(exchange.query, ROWS_PER_PAGE_MAX, ROWS_PER_PAGE_MAX);
-  const place = readPlace(exchange.query);
-  const behind = place && { ...place, id: `${Buffer.from(place.id, 'base64url')}` };
-  const { rows, last } = await usageRows({ storage }, report, { behind, limit });
-  return placeAnswer(exchange, rows, last && { ...last, id: Buffer.from(last.id).toString('base64url') });
+/**
+ * Makes a report of what a request selects at a moment. Minutes are complete where usage is read from the database
+ * alone: hours are stored later, and a kill may lose some. Throws `validation_failed`.
+ */
+function usageReport(
+  { key: keyId, owner, route, since: asked, until, by, group: wanted }: Selected<typeof FILTERS>,
+  now: number,
+  { isStored }: { isStored: boolean },
+): UsageReport {
+  const group = groupIn(wanted, by !== undefined);
+  const since = asked ?? now - DAY_SECONDS;
+  const isByRoute = group === 'route' || route !== undefined;
+  if (by === 'minute' && isByRoute) throw invalid('Minutes know no routes; send by=hour, by=day or by=month');
+  if (until !== undefined && until < since)
+    throw invalid(`until is ${utc(until)}, before since (${utc(since)}); send a later one`);
+  const selection = { group, keyId, owner, route, isSeries: by !== undefined };
+  if (by) return { ...selection, steps: usageSteps(by, { since, until: until ?? now + 1, now }) };
+  const hasMinutes = isStored && now - since <= USAGE_PERIODS.minute.keptSeconds;
+  const finest = hasMinutes ? 'minute' : usagePeriod(now - since);
+  return { ...selection, steps: [{ period: isByRoute && finest === 'minute' ? 'hour' : finest, since, until }] };
 }
 
-/** True for CSV that is named, and not less welcome than JSON, which is the answer to every other `Accept`. */
-function asksForCsv({ request: { headers } }: Exchange): boolean {
-  const weights = weightsOf(headers.accept);
-  const csv = weights.get('text/csv') ?? 0;
-  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
-  return csv > 0 && csv >= json;
+function groupIn(wanted: string | undefined, isSeries: boolean): UsageReport['group'] {
+  return USAGE_GROUPS.find((group) => group === wanted) ?? (isSeries ? 'all' : 'key');
+}
+
+/** Says how far a range was widened; minutes go without saying. */
+function widening({ period, since, until }: UsageStep): string {
+  if (period === 'minute') return '';
+  const { seconds } = USAGE_PERIODS[period];
+  const to = until === undefined ? '' : ` to ${utc(Math.ceil(until / seconds) * seconds)}`;
+  return `\nOf whole ${period}s, from ${utc(Math.floor(since / seconds) * seconds)}${to}`;
 }

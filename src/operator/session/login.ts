@@ -6,9 +6,9 @@ import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, onPost } from '../frame/context.ts';
-import { field, readForm } from '../frame/form.ts';
-import { barePage } from '../frame/layout.ts';
+import { type ConsoleContext, onPost } from '../console/frame/context.ts';
+import { field, readForm } from '../console/frame/form.ts';
+import { barePage } from '../console/frame/layout.ts';
 import { type Signer, signerOf } from './local-trust.ts';
 import type { Logins } from './logins.ts';
 import { checkOrigin, noSessionCookie, openSession, wantedCookie, wantedPage } from './session.ts';
@@ -108,8 +108,8 @@ function tooManyAttempts(seconds: number): Answer {
 /** Ends the session that is signed in. */
 export const sessionRoutes = [onPost('/logout', signOut, 'viewer')];
 
-async function signOut({ sessions, session, now, by, exchange }: ConsoleContext): Promise<Answer> {
-  await sessions.revoke(session.id, now, by);
+async function signOut({ storage, session, now, caller: { by }, exchange }: ConsoleContext): Promise<Answer> {
+  await storage.sessions.revoke(session.id, now, by);
   return signedOut(exchange);
 }
 

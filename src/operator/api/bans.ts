@@ -1,0 +1,58 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { banJson } from '../../catalog/operator/json.ts';
+import { refusedUntil } from '../../catalog/window-counts.ts';
+import { utc } from '../../stdx/time.ts';
+import { pageOfAll } from './filters.ts';
+import { findKey, OF_A_KEY } from './keys.ts';
+import { operate } from './operation.ts';
+import { Ban } from './schema.ts';
+
+/** The operations on the bans of keys. */
+
+export const listBans = operate('ban.list', 'listBans', 'GET /bans', {
+  tag: 'bans',
+  summary: 'List bans',
+  description: 'A page of the bans that are on, newest first.',
+  permission: 'viewer',
+  list: {
+    noun: ['ban', 'bans'],
+    schema: Ban,
+    example: {
+      keyId: 'key_VXnvMwGskigm0Sfq',
+      startedAt: '2026-01-01T12:00:00Z',
+      endsAt: '2026-01-01T12:01:00Z',
+      level: 1,
+      reason: 'refused 61 more times within a minute of a 429',
+    },
+    columns: [],
+  },
+  async handle({ storage, now }, page) {
+    // Few keys are banned at once, so storage has no pages of them.
+    const { rows, ...rest } = pageOfAll(
+      await storage.keys.bans(now),
+      ({ startedAt, keyId }) => ({ number: startedAt, id: keyId }),
+      page,
+    );
+    return { json: rows.map(banJson), ...rest };
+  },
+});
+
+export const liftBan = operate('ban.lift', 'liftBan', 'DELETE /keys/{keyId}/ban', {
+  ...OF_A_KEY,
+  tag: 'bans',
+  summary: 'Lift a ban',
+  description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
+  success: { status: 204, description: 'The ban is lifted' },
+  errors: ['precondition_failed'],
+  async handle(caller, { id, precondition }) {
+    const { storage, now, by } = caller;
+    await findKey(caller, id);
+    if (!(await storage.keys.lift(id, now, by, precondition)))
+      throw new CatalogError('not_found', `The key ${id} is not banned`);
+    const row = await findKey(caller, id);
+    // A lift does not empty the windows.
+    const until = refusedUntil(await storage.limits.counts(id), row.limits, now);
+    const note = until && `Its counts were not reset: requests are refused until ${utc(until)}`;
+    return { row, ...(note && { note }) };
+  },
+});

@@ -1,0 +1,113 @@
+import { Category, type Category as CategoryRow, newCategory } from '../../catalog/category.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { readId } from '../../http/operations/query.ts';
+import { byText } from './filters.ts';
+import { historyExample, withHistory } from './history.ts';
+import { type Body, operate } from './operation.ts';
+import { CategoryChange, CategoryHistory, CategoryId } from './schema.ts';
+
+/** The operations on categories. */
+
+const CATEGORY_ID = { name: 'categoryId', description: CategoryId.description, schema: CategoryId } as const;
+const EXAMPLE = { id: 1, name: 'Cats' } as const;
+
+export const listCategories = operate('category.list', 'listCategories', 'GET /categories', {
+  tag: 'categories',
+  summary: 'List categories',
+  description: 'A page of the categories, by ascending ids.',
+  permission: 'viewer',
+  filters: {
+    q: byText('Part of a name or a description, regardless of case, or an id', {
+      label: 'Name, description or id',
+      isWide: true,
+    }),
+  },
+  list: {
+    noun: ['category', 'categories'],
+    schema: Category,
+    example: EXAMPLE,
+    columns: [
+      { member: 'id', label: 'Id', isNumber: true },
+      { member: 'name', label: 'Name' },
+      { member: 'description', label: 'Description', isLong: true },
+    ],
+    csv: {
+      columns: ['id', 'name', 'description'],
+      row: ({ id, name, description = '' }: CategoryRow) => ({ id, name, description }),
+    },
+  },
+  async handle({ storage }, { query: { q: text }, limit, behind }) {
+    const page = { after: behind?.number ?? 0, limit: limit + 1 };
+    const rows = await (text ? storage.categories.search({ ...page, text }) : storage.categories.list(page));
+    return pageById(rows, limit);
+  },
+});
+
+export const getCategory = operate('category.show', 'getCategory', 'GET /categories/{categoryId}', {
+  tag: 'categories',
+  summary: 'Get a category and its history',
+  description:
+    'One category, also a deleted one (`removed`): who created, renamed and deleted it, and when. Its creation has no request id.',
+  permission: 'viewer',
+  parameter: CATEGORY_ID,
+  success: {
+    status: 200,
+    description: 'The category',
+    schema: CategoryHistory,
+    example: {
+      id: 1,
+      name: 'Dog',
+      ...historyExample('created', { name: 'Dog' }, null),
+    },
+    headers: { ETag: 'The validator of the category for If-Match' },
+  },
+  handle: (caller, { id }) => withHistory('category', caller, id),
+});
+
+export const renameCategory = operate('category.rename', 'renameCategory', 'PATCH /categories/{categoryId}', {
+  tag: 'categories',
+  summary: 'Rename a category',
+  description: 'Renames a category; lists of all instances follow within a second.',
+  permission: 'admin',
+  parameter: CATEGORY_ID,
+  body: { schema: CategoryChange, example: { name: 'Cats' } } as Body<{ name: string }>,
+  success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
+  errors: ['catalog_full', 'precondition_failed'],
+  async handle({ storage, by }, { id, body, precondition }) {
+    const renamed = await storage.categories.rename(idIn(id), newCategory(body).name, by, precondition);
+    if (!renamed) throw noCategory(id);
+    return { row: renamed, json: renamed };
+  },
+});
+
+export const deleteCategory = operate('category.delete', 'deleteCategory', 'DELETE /categories/{categoryId}', {
+  tag: 'categories',
+  summary: 'Delete a category',
+  description: 'Deletes a category that no pet belongs to. Its id is never reused.',
+  permission: 'admin',
+  parameter: CATEGORY_ID,
+  success: { status: 204, description: 'The category is deleted' },
+  errors: ['category_in_use', 'precondition_failed'],
+  async handle({ storage, by }, { id, precondition }) {
+    const outcome = await storage.categories.delete(idIn(id), by, precondition);
+    if (outcome === 'not found') throw noCategory(id);
+    if (outcome === 'in use')
+      throw new CatalogError('category_in_use', `The category ${id} has pets, so it was not deleted`);
+    return { note: `Deleted the category ${id}` };
+  },
+});
+
+/** A page of rows that ascend by their id, of which one more was read. */
+export function pageById<Row extends { readonly id: number }>(rows: readonly Row[], limit: number) {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { json: rows.slice(0, limit), last: last && { number: last.id, id: '' } };
+}
+
+/** The id in a path or an operand; 0, which no category has, where it is none. */
+function idIn(text: string): number {
+  return readId(text) ?? 0;
+}
+
+function noCategory(id: string): CatalogError {
+  return new CatalogError('not_found', `There is no category ${id}; the list of categories shows them all`);
+}

@@ -1,0 +1,63 @@
+import { pageById } from './categories.ts';
+import { byNumber } from './filters.ts';
+import { historyExample, withHistory } from './history.ts';
+import { operate } from './operation.ts';
+import { ID } from './pets.ts';
+import { ListedOrder, OrderHistory } from './schema.ts';
+
+/** The operations on orders, which read: orders are placed and cancelled through the public API. */
+
+const ORDER = { petId: 1, quantity: 2 };
+
+export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
+  tag: 'orders',
+  summary: 'List orders',
+  description: 'A page of the orders.',
+  permission: 'viewer',
+  filters: { pet: byNumber('Only orders of this pet', ID, { label: 'Pet (id)' }) },
+  list: {
+    noun: ['order', 'orders'],
+    schema: ListedOrder,
+    example: { id: 7, ...ORDER, petName: 'Rex', complete: false },
+    columns: [
+      { member: 'id', label: 'Order' },
+      { member: 'state', label: 'State', text: ({ complete }) => (complete ? 'complete' : 'open') },
+      { member: 'petName', label: 'Pet' },
+      { member: 'quantity', label: 'Quantity', isNumber: true },
+      { member: 'shipDate', label: 'Ships' },
+    ],
+  },
+  async handle({ storage }, { query: { pet: petId }, limit, behind }) {
+    const page = { after: behind?.number ?? 0, limit: limit + 1, petId };
+    const { json: rows, last } = pageById(await storage.orders.list(page), limit);
+    const ids = [...new Set(rows.map((order) => order.petId))];
+    const pets = await storage.pets.list({ ids, after: 0, limit: ids.length });
+    const names = new Map(pets.map(({ id, name }) => [id, name]));
+    return { json: rows.map((order) => ({ ...order, petName: names.get(order.petId) ?? null })), last };
+  },
+});
+
+export const getOrder = operate('order.show', 'getOrder', 'GET /orders/{orderId}', {
+  tag: 'orders',
+  summary: 'Get an order and its history',
+  description:
+    'One order, also a cancelled one (`removed`), for two years: who placed and cancelled it, when, under which request id.',
+  permission: 'viewer',
+  parameter: {
+    name: 'orderId',
+    description: 'The id, or the request id or `Idempotency-Key` that made it',
+    schema: { type: 'string', example: '7' },
+  },
+  success: {
+    status: 200,
+    description: 'The order',
+    schema: OrderHistory,
+    example: {
+      id: 7,
+      ...ORDER,
+      complete: false,
+      ...historyExample('placed', ORDER),
+    },
+  },
+  handle: async (caller, { id }) => ({ json: (await withHistory('order', caller, id)).json }),
+});

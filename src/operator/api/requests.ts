@@ -1,0 +1,136 @@
+import { CatalogError, invalid } from '../../catalog/error.ts';
+import { quote } from '../../catalog/validate.ts';
+import { utc } from '../../stdx/time.ts';
+import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
+import { byMoment, byText, type Filter } from './filters.ts';
+import { getKey, KEY_ID } from './keys.ts';
+import { type Caller, operate } from './operation.ts';
+import { KeyRequest } from './schema.ts';
+
+/** The recent requests that a running instance keeps in memory. */
+
+/** An instance keeps so many of one key: as many failures as other answers. */
+const REQUESTS_MAX = 400;
+const KEYS_MAX = 1_000;
+const STATUS = '^[1-5]([0-9]{2}|xx)$';
+const EXAMPLE = {
+  requestId: 'hE7GR_cEMx1KfM2V.1f',
+  at: '2026-01-01T12:00:00Z',
+  keyId: 'key_VXnvMwGskigm0Sfq',
+  method: 'GET',
+  route: '/v1/categories',
+  status: 429,
+  code: 'rate_limit_exceeded',
+  durationMs: 0.2,
+  minuteRemaining: 0,
+  dayRemaining: 940,
+  reason: 'the limit of 60 requests per minute was reached',
+};
+
+type RequestJson = ReturnType<typeof requestJson>;
+
+const byStatus: Filter<string> = {
+  about: 'Only answers with this status, such as `429`, or of this class, such as `4xx`',
+  schema: { type: 'string', pattern: STATUS },
+  read(text, name) {
+    if (new RegExp(STATUS).test(text)) return text;
+    throw invalid(`${name} is ${quote(text)}; send a status such as 429, or 4xx`);
+  },
+};
+
+const LISTED = {
+  noun: ['request', 'requests'],
+  schema: KeyRequest,
+  example: EXAMPLE,
+  columns: [
+    { member: 'at', label: 'At' },
+    {
+      member: 'status',
+      label: 'Status',
+      text: ({ status, code }: RequestJson) => `${status}${code ? ` ${code}` : ''}`,
+    },
+    { member: 'route', label: 'Route', text: ({ method, route }: RequestJson) => `${method} ${route}` },
+    { member: 'keyId', label: 'Key' },
+    { member: 'durationMs', label: 'Ms' },
+    { member: 'requestId', label: 'Request id' },
+  ],
+} as const;
+
+export const listRequests = operate('request.list', 'listRequests', 'GET /requests', {
+  tag: 'requests',
+  summary: 'List recent requests',
+  description:
+    'A page of the latest requests with a key that this instance keeps in memory, newest first. The filters combine.',
+  permission: 'viewer',
+  isOfService: true,
+  filters: {
+    key: byText('Only requests with the key of this id'),
+    owner: byText("Only requests with keys of this customer's id"),
+    status: byStatus,
+    since: byMoment('Only requests from this moment on', 'past', '1h'),
+    until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z'),
+  },
+  list: LISTED,
+  async handle(caller, { query: { key: keyId, owner, ...filter }, limit, behind }) {
+    const { storage, now } = caller;
+    const owned = owner ? await storage.keys.list({ owner, now, limit: KEYS_MAX }) : undefined;
+    const keyIds = owned && new Set(owned.keys.map(({ id }) => id));
+    const query = { ...filter, keyId, keyIds, before: behind?.number, limit: limit + 1 };
+    const rows = recentOf(caller).list(query);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return { json: rows.slice(0, limit).map(requestJson), last: last && { number: last.order, id: '' } };
+  },
+});
+
+export const listKeyRequests = operate('request.list-of-key', 'listKeyRequests', 'GET /keys/{keyId}/requests', {
+  tag: 'requests',
+  summary: 'List the recent requests of a key',
+  description:
+    'The latest requests of a key that this instance keeps in memory, newest first: of each key up to 200 refusals and errors, of one minute the first and the last ten refusals, and 200 other answers.',
+  permission: 'viewer',
+  isOfService: true,
+  parameter: KEY_ID,
+  filters: { status: byStatus },
+  list: { ...LISTED, limitMax: REQUESTS_MAX, limitUsual: 100 },
+  async handle(caller, call) {
+    await getKey.handle(caller, { ...call, query: {}, body: undefined });
+    const rows = recentOf(caller).list({ keyId: call.id, status: call.query.status, limit: call.limit });
+    return { json: rows.map(requestJson) };
+  },
+});
+
+export const getRequest = operate('request.show', 'getRequest', 'GET /requests/{requestId}', {
+  tag: 'requests',
+  summary: 'Get a recent request',
+  description:
+    'A request by its `X-Request-Id`, if this instance answered it and still keeps it; of several with this id the newest.',
+  permission: 'viewer',
+  isOfService: true,
+  parameter: {
+    name: 'requestId',
+    description: 'The `X-Request-Id` of the answer',
+    schema: { type: 'string', example: EXAMPLE.requestId },
+  },
+  success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
+  handle(caller, { id }) {
+    const request = recentOf(caller).find(id);
+    if (request) return { json: requestJson(request) };
+    throw new CatalogError(
+      'not_found',
+      'This instance keeps no request with this id; look into the logs, or ask the other instances',
+    );
+  },
+});
+
+/** The recent requests of the service that answers; a command asks it over HTTP. */
+export function recentOf({ service }: Caller): RecentRequests {
+  if (!service) throw new Error('Only a running service keeps requests');
+  return service.recent;
+}
+
+function requestJson(request: RecentRequest) {
+  const { at, code = null, minuteRemaining = null, dayRemaining = null, reason = null } = request;
+  const { requestId, keyId, method, route, status, durationMs } = request;
+  const outcome = { status, code, durationMs, minuteRemaining, dayRemaining, reason };
+  return { requestId, at: utc(at), keyId, method, route, ...outcome };
+}

@@ -1,0 +1,143 @@
+import { checkExpiry, checkName } from '../../catalog/api-key.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { issueToken, type OperatorToken, type Role, revokeToken as revoke } from '../../catalog/operator/access.ts';
+import { tokenJson } from '../../catalog/operator/json.ts';
+import { utc } from '../../stdx/time.ts';
+import { byText, pageOfAll, readExpiry } from './filters.ts';
+import { type Body, type Caller, operate } from './operation.ts';
+import { IssuedToken, NewToken, OperatorToken as Token } from './schema.ts';
+
+/** The operations on the tokens of this API. */
+
+type TokenJson = ReturnType<typeof tokenJson>;
+
+const EXAMPLE = {
+  id: 'op_VXnvMwGskigm0Sfq',
+  name: 'billing',
+  prefix: 'petcat_op_MJPj00',
+  role: 'keys',
+  issuedBy: 'alice',
+  createdAt: '2026-01-01T12:00:00Z',
+  expiresAt: null,
+  revokedAt: null,
+} as const;
+const TOKEN_ID = { name: 'tokenId', description: 'The id of the token', schema: { type: 'string' } } as const;
+const OF_A_TOKEN = { tag: 'tokens', permission: 'admin' } as const;
+
+export const listTokens = operate('operator.list', 'listTokens', 'GET /tokens', {
+  ...OF_A_TOKEN,
+  summary: 'List the tokens of this API',
+  description: 'A page of the tokens, newest first, without their secrets.',
+  list: {
+    noun: ['token', 'tokens'],
+    schema: Token,
+    example: EXAMPLE,
+    columns: [
+      { member: 'id', label: 'Id' },
+      { member: 'name', label: 'Name' },
+      { member: 'prefix', label: 'Token', text: ({ prefix }: TokenJson) => `${prefix}…` },
+      { member: 'role', label: 'Role' },
+      { member: 'issuedBy', label: 'Issued by' },
+      { member: 'createdAt', label: 'Created' },
+      { member: 'state', label: 'State', text: stateText },
+    ],
+  },
+  async handle({ storage }, page) {
+    const placeOf = ({ createdAt, id }: OperatorToken) => ({ number: createdAt, id });
+    const { rows, ...rest } = pageOfAll(await storage.tokens.list(), placeOf, page);
+    return { json: rows.map(tokenJson), ...rest };
+  },
+});
+
+export const getToken = operate('operator.show', 'getToken', 'GET /tokens/{tokenId}', {
+  ...OF_A_TOKEN,
+  parameter: TOKEN_ID,
+  summary: 'Get a token',
+  description: 'One token by its id, without its secret.',
+  success: {
+    status: 200,
+    description: 'The token',
+    schema: Token,
+    example: EXAMPLE,
+    headers: { ETag: 'The validator of the token for If-Match' },
+  },
+  async handle(caller, { id }) {
+    const token = await findToken(caller, id);
+    return { row: token, json: tokenJson(token) };
+  },
+});
+
+export const createToken = operate('operator.create', 'createToken', 'POST /tokens', {
+  ...OF_A_TOKEN,
+  summary: 'Issue a token',
+  description: 'Issues a token of this API. It is in this response alone, and in that to a retry.',
+  body: {
+    schema: NewToken,
+    example: { name: 'billing', role: 'keys' },
+    checks: {
+      name: (name: string) => checkName(name, 'token'),
+      expiresAt: (text: string | null, now) => checkExpiry(readExpiry(text, now), now, 'token'),
+    },
+  } as Body<{ name: string; role: Role; expiresAt?: string | null }>,
+  secret: 'token',
+  success: {
+    status: 201,
+    description: 'The token with its secret',
+    schema: IssuedToken,
+    example: { ...EXAMPLE, token: 'petcat_op_MJPj00000000000000000000000000000000' },
+    headers: { Location: 'The address of the token' },
+  },
+  async handle({ storage, now, by }, { body: { name, role, expiresAt = null } }) {
+    const asked = { name, role, expiresAt: readExpiry(expiresAt, now) };
+    const { token, secret } = await issueToken({ storage, now, by }, asked);
+    return { row: token, json: tokenJson(token), secret };
+  },
+});
+
+export const revokeToken = operate('operator.revoke', 'revokeToken', 'DELETE /tokens/{tokenId}', {
+  ...OF_A_TOKEN,
+  parameter: TOKEN_ID,
+  summary: 'Revoke a token',
+  description: 'Ends a token for good, at once. A second revocation changes nothing.',
+  success: { status: 204, description: 'The token is revoked' },
+  errors: ['precondition_failed'],
+  async handle(caller, { id, precondition }) {
+    precondition?.(await findToken(caller, id));
+    return { row: await revoke(caller, id) };
+  },
+});
+
+export const revokeTokens = operate('operator.revoke-all', 'revokeTokens', 'DELETE /tokens', {
+  ...OF_A_TOKEN,
+  summary: 'Revoke all tokens of one name',
+  description:
+    'Ends every token of this name for good, and those that it issued, at once; answers with those that it ended.',
+  filters: { actor: byText('The name of the tokens; required', { isRequired: true }) },
+  success: {
+    status: 200,
+    description: 'The tokens that were revoked',
+    schema: { type: 'array', items: Token },
+    example: [{ ...EXAMPLE, revokedAt: '2026-02-01T12:00:00Z' }],
+  },
+  async handle(caller, { query: { actor = '' } }) {
+    const { storage, now, by } = caller;
+    const ended = await storage.tokens.revokeAll(actor, now, by);
+    return {
+      json: ended.map(tokenJson),
+      note: `${ended.length} of ${actor}: ${ended.map(({ id }) => id).join(', ') || 'none'}`,
+    };
+  },
+});
+
+async function findToken({ storage }: Caller, id: string): Promise<OperatorToken> {
+  const token = (await storage.tokens.list()).find((each) => each.id === id);
+  if (token) return token;
+  throw new CatalogError('not_found', `There is no token ${id}; the list of tokens shows them all`);
+}
+
+/** The state of a token, with its moment. */
+export function stateText({ revokedAt, expiresAt }: TokenJson, now: number): string {
+  if (revokedAt !== null) return `revoked ${revokedAt}`;
+  if (expiresAt === null) return 'active';
+  return expiresAt <= utc(now) ? `expired ${expiresAt}` : `active until ${expiresAt}`;
+}

@@ -1,0 +1,171 @@
+import findMyWay from 'find-my-way';
+import { CatalogError } from '../../catalog/error.ts';
+import { errorAnswer, methodNotAllowed } from '../../http/errors.ts';
+import { html } from '../../http/html.ts';
+import type { PageHandler } from '../../http/pages.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import { CsvExports } from '../api/csv.ts';
+import { createLogin, notSignedIn, sessionRoutes } from '../session/login.ts';
+import { checkCsrf, checkOrigin, findSession } from '../session/session.ts';
+import { accessForms, accessRoutes } from './access.ts';
+import { auditRoutes } from './audit.ts';
+import { catalogForms, catalogRoutes } from './catalog.ts';
+import {
+  type ConsoleContext,
+  type ConsoleOptions,
+  type ConsoleRoute,
+  insufficientRole,
+  may,
+  type View,
+} from './frame/context.ts';
+import { readForm } from './frame/form.ts';
+import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
+import { addressWithoutSecrets } from './frame/list.ts';
+import { createExamination } from './health.ts';
+import { keyForms } from './key-forms.ts';
+import { keyRoutes } from './keys.ts';
+import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview.ts';
+import { ownerRoutes } from './owner.ts';
+import { requestRoutes } from './requests.ts';
+import { settingsRoutes } from './settings.ts';
+import { whyRoutes } from './why.ts';
+
+const NO_FORM = new URLSearchParams();
+const FORMS = [...keyForms, ...accessForms, ...catalogForms];
+/** Success notices, keyed by the `done` query parameter. */
+const NOTICES = new Map([['unchanged', 'Nothing was changed.'], ...FORMS.map(({ notice }) => notice)]);
+
+const ROUTES: readonly ConsoleRoute[] = [
+  ...overviewRoutes,
+  ...keyRoutes,
+  ...FORMS.flatMap(({ routes }) => routes),
+  ...auditRoutes,
+  ...accessRoutes,
+  ...catalogRoutes,
+  ...ownerRoutes,
+  ...settingsRoutes,
+  ...sessionRoutes,
+  ...requestRoutes,
+  ...whyRoutes,
+];
+
+/** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
+export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
+  const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
+  const login = createLogin(options);
+  const most = createMost(options);
+  const { time } = options;
+  const examination = createExamination(options);
+  const exports = new CsvExports();
+  const find = consoleRouter(ROUTES);
+  return async (exchange) => {
+    try {
+      return await respond(exchange);
+    } catch (error) {
+      // Sessions are in the database too.
+      if (exchange.path !== '/console' || !(error instanceof CatalogError) || error.code !== 'unavailable')
+        return failurePage(error, barePage);
+      return concluded(barePage(overviewWithoutDatabase(options.rates, error)), errorAnswer(error));
+    }
+  };
+
+  async function respond(exchange: Exchange): Promise<Answer> {
+    const { request, path } = exchange;
+    const asset = assets.get(path);
+    if (asset) return withoutSession(exchange, asset, { route: '/console/assets', allow: 'GET, HEAD' });
+    // A browser keeps addresses; its script cuts a secret before it is in one, where scripts run.
+    const address = request.method === 'POST' ? undefined : addressWithoutSecrets(exchange);
+    if (address !== undefined) return { status: 303, headers: ['Location', address] };
+    if (path === '/console/login') return withoutSession(exchange, login, { route: path, allow: 'GET, HEAD, POST' });
+    const { unix: now } = time.now();
+    const found = await findSession(options.storage.sessions, request, now);
+    if (!found) return notSignedIn(exchange);
+    const { actor, role } = found.session;
+    const { storage, environment, service } = options;
+    const caller = { storage, environment, service, now, by: { actor, via: 'console' }, role } as const;
+    const state = { most, examination, exports };
+    const context = { ...options, ...found, ...state, exchange, now, caller, form: NO_FORM, id: '' };
+    const draw = (view: View) => page(context, view, NOTICES);
+    try {
+      return await handle(context, draw);
+    } catch (error) {
+      return failurePage(error, draw);
+    }
+  }
+
+  async function handle(context: ConsoleContext, draw: Draw): Promise<Answer> {
+    const { exchange } = context;
+    const route = find(exchange);
+    if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
+    if (!may(context, route.role)) throw insufficientRole(route.role);
+    const form = route.method === 'POST' ? await readPost(context) : NO_FORM;
+    const [id = ''] = Object.values(exchange.params);
+    const shown = await route.handle({ ...context, form, id });
+    return 'content' in shown ? draw(shown) : shown;
+  }
+
+  async function readPost({ exchange, csrf }: ConsoleContext): Promise<URLSearchParams> {
+    checkOrigin(exchange.request);
+    const form = await readForm(exchange);
+    checkCsrf(form, csrf);
+    return form;
+  }
+
+  function failurePage(error: unknown, draw: Draw): Answer {
+    const message = error instanceof CatalogError ? error.message : 'The console failed; see the log';
+    return errorPage(errorAnswer(error), message, draw);
+  }
+}
+
+/** Renders a page in the frame that goes with the request: with the navigation for an open session. */
+type Draw = (view: View) => Answer;
+
+/**
+ * Creates a router that also sets the route and parameters of the exchange. Where the path has other methods alone, it
+ * gives these. It throws `not_found`.
+ */
+function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => ConsoleRoute | string {
+  const router = findMyWay({ ignoreTrailingSlash: true });
+  for (const route of routes) router.on(route.method, `/console${route.path}`, () => {}, route);
+  return (exchange) => {
+    const { path, request } = exchange;
+    const here = (['GET', 'POST'] as const).flatMap((method) => router.find(method, path) ?? []);
+    // PostgreSQL rejects NUL in text, and no id contains it.
+    if (here.length === 0 || path.includes('%00'))
+      throw new CatalogError('not_found', 'There is nothing at this address');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const found = here.find(({ store }) => store.method === method);
+    if (!found) return here.map(({ store }) => (store.method === 'GET' ? 'GET, HEAD' : store.method)).join(', ');
+    const route: ConsoleRoute = found.store;
+    exchange.params = found.params;
+    exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
+    return route;
+  };
+}
+
+function withoutSession(
+  exchange: Exchange,
+  respond: PageHandler,
+  { route, allow }: { route: string; allow: string },
+): Answer | Promise<Answer> {
+  const { method = '' } = exchange.request;
+  exchange.route = route;
+  return allow.split(', ').includes(method) ? respond(exchange) : notAllowed(method, allow);
+}
+
+function notAllowed(method = '', allow: string, draw: Draw = barePage): Answer {
+  return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`, draw);
+}
+
+function errorPage(answer: Answer, message: string, draw: Draw): Answer {
+  const title = answer.status === 404 ? 'Not found' : 'That did not work';
+  const content = html`<h1>${title}</h1>
+<p class="lead" role="alert">${message}.</p>
+<p><a class="button" href="/console">Go to the overview</a></p>`;
+  return concluded(draw({ title, content }), answer);
+}
+
+/** A page in the place of the body of an answer. */
+function concluded({ headers: ofPage = [], ...shown }: Answer, { body: _, headers = [], ...answer }: Answer): Answer {
+  return { ...shown, ...answer, headers: [...ofPage, ...headers] };
+}

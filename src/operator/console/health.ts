@@ -1,0 +1,125 @@
+import { hostname } from 'node:os';
+import { type Html, html } from '../../http/html.ts';
+import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
+import type { ConsoleContext, ConsoleOptions } from './frame/context.ts';
+import { count, counted, duration, moment } from './frame/element.ts';
+import { keptResult } from './frame/kept.ts';
+
+/** From this share on a bound is marked, and below so many free bytes the disk. */
+const NEAR = 0.9;
+const FREE_BYTES_MIN = 1024 ** 3;
+/** The time that the findings of `doctor` are kept. */
+const FINDINGS_KEPT_MS = 600_000;
+const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
+  const all = await Promise.all(metered.map((each) => each.get()));
+  return all.map(({ values }) => values[0]?.value ?? 0);
+}
+
+/** The state of what this instance depends on, the last backup, and what the command `doctor` would complain of. */
+export async function healthSection(context: ConsoleContext): Promise<Html> {
+  const { health, limiter, usesRedis, version, environment, url } = context;
+  const database = await health.ready().then(
+    () => html`<span class="badge good">up</span>`,
+    () => html`<span class="badge danger">down</span> Requests that need it get 503; see the log.`,
+  );
+  const counting = usesRedis
+    ? limiter.state === 'ok'
+      ? html`<span class="badge good">up</span>`
+      : html`<span class="badge danger">down</span> This instance counts by itself and admits its share of each limit.`
+    : html`<span class="badge">not used</span> This instance counts alone.`;
+  return html`<section id="health" data-live aria-labelledby="health-heading">
+<h2 id="health-heading">Health <small>of this instance</small></h2>
+<dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
+<dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
+<dt>How full</dt><dd>${await fullness(context)}</dd>
+<dt>Checks</dt><dd>${await checks(context)}</dd>
+<dt>Version</dt><dd>${version}. It does not look for newer ones; the upgrade is a chapter of <code>docs/operations.md</code>.</dd>
+<dt>This instance</dt><dd>on <code>${hostname()}</code>, ${environment}, up for ${duration(process.uptime())}: <a href="#timeline">events</a></dd>
+<dt>API</dt><dd><code>${url()}</code></dd></dl>
+</section>`;
+}
+
+async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
+  const { backupInterval, backupTime, backupBytes, backupFailures, backupRestored } = metrics;
+  const metered = [backupInterval, backupTime, backupBytes, backupFailures, backupRestored];
+  const [everySeconds = 0, at = 0, bytes = 0, failures = 0, restored = 0] = await valuesOf(metered);
+  if (everySeconds === 0) {
+    return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or on PostgreSQL use its own tools.`;
+  }
+  const failed = failures > 0 ? html` Failed attempts since the start: ${count(failures)}; see the log.` : '';
+  if (at === 0)
+    return html`<span class="badge warning">none yet</span> One is due every ${duration(everySeconds)}.${failed}`;
+  const age = now - at;
+  const isOverdue = age > BACKUP_INTERVALS_MAX * everySeconds;
+  const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
+  const trial = restored === 0 ? 'none was restored on trial yet' : html`one restored and compared ${moment(restored)}`;
+  return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
+}
+
+/** The catalog and the database of what they may be at most; the nearly full ones are marked. */
+async function fullness({ metrics }: ConsoleContext): Promise<Html> {
+  const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes } = metrics;
+  const [categories = 0, categoriesMax = 0] = await valuesOf([metrics.categories, metrics.categoriesMax]);
+  const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
+  const [database = 0, log = 0] = await valuesOf([databaseBytes, databaseLogBytes]);
+  const [free = 0] = await valuesOf([diskFreeBytes]);
+  const { registry } = metrics;
+  const descriptors = ['process_open_fds', 'process_max_fds'].flatMap((name) => registry.getSingleMetric(name) ?? []);
+  const [open = 0, openMax = 0] = await valuesOf(descriptors);
+  const marked = (isNear: boolean, text: Html) => (isNear ? html`<strong class="danger">${text}</strong>` : text);
+  const parts = [
+    marked(categories > NEAR * categoriesMax, html`${count(categories)} of ${count(categoriesMax)} categories`),
+    marked(listBytes > NEAR * listBytesMax, html`their list ${size(listBytes)} of ${size(listBytesMax)}`),
+    html`database ${size(database)}${log > 0 ? html`, log ${size(log)}` : ''}`,
+    Number.isNaN(free) ? '' : marked(free < FREE_BYTES_MIN, html`${size(free)} free on its disk`),
+    openMax === 0 ? '' : marked(open > NEAR * openMax, html`${count(open)} of ${count(openMax)} descriptors`),
+  ];
+  return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
+}
+
+/** Repeats what the command `doctor` checks, while operators look at it. */
+export function createExamination({ examine, time }: ConsoleOptions): ConsoleContext['examination'] {
+  if (!examine) return undefined;
+  const work = async () => {
+    const findings = await examine().catch((error: Error): Finding[] => {
+      const advice = 'run `pet-catalog doctor` on the machine';
+      return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
+    });
+    return { at: time.now().unix, findings };
+  };
+  return keptResult(work, { keptMs: FINDINGS_KEPT_MS, time });
+}
+
+async function checks({ examination }: ConsoleContext): Promise<Html> {
+  const examined = await examination?.();
+  if (!examined)
+    return html`<span class="soft">${examination ? 'Being checked…' : 'Run'}</span> <code>pet-catalog doctor</code>`;
+  const { at, findings } = examined;
+  const complaints = findings.filter((each) => each.status !== 'ok');
+  const checkedAt = html`<span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>`;
+  if (complaints.length === 0) {
+    return html`<span class="badge good">nothing to do</span> ${counted(findings.length, 'check')} passed: ${checkedAt}`;
+  }
+  const rank = ({ status }: Finding) => (status === 'problem' ? 0 : 1);
+  const shown = complaints.sort((one, other) => rank(one) - rank(other)).map(complaint);
+  return html`${count(complaints.length)} of ${count(findings.length)} checks complain: ${checkedAt}
+<ul class="complaints">${shown}</ul>`;
+}
+
+function complaint({ check, status, finding, advice }: Exclude<Finding, { status: 'ok' }>): Html {
+  const tone = status === 'problem' ? 'danger' : 'warning';
+  return html`<li><span class="badge ${tone}">${status}</span> ${check}: ${finding}. <span class="soft">To do: ${withCode(advice)}.</span></li>`;
+}
+
+/** Renders what stands between backticks as code. */
+function withCode(advice: string): Html[] {
+  return advice.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
+/** A number of bytes, in the unit in which it is short. */
+function size(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** power).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${bytes === 1 ? 'byte' : BYTE_UNITS[power]}`;
+}

@@ -1,0 +1,137 @@
+import { SCOPES } from '../../catalog/api-key.ts';
+import type { KeyJson } from '../../catalog/operator/json.ts';
+import { PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
+import { weightOf } from '../../catalog/usage.ts';
+import { html } from '../../http/html.ts';
+import { DAY_SECONDS, parseDuration } from '../../stdx/duration.ts';
+import { liftBan } from '../api/bans.ts';
+import { createKey, endGraces, getKey, pauseKey, resumeKey, revokeKey, rotateKey, updateKey } from '../api/keys.ts';
+import { type FormPages, formPages } from './form-pages.ts';
+import { count, counted, foreign, moment } from './frame/element.ts';
+import { secondsOf } from './list-pages.ts';
+
+/** The forms that change a key. */
+
+const OF_A_KEY = {
+  path: '/keys',
+  of: getKey,
+  nameOf: ({ name }: KeyJson) => name,
+  hasPage: true,
+} as const;
+const FIELDS = {
+  options: { plan: PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` })) },
+  labels: { limits: 'Limits of the enterprise plan' },
+  hints: {
+    expiresAt:
+      'In UTC, such as 2030-12-31 18:00, or a duration such as 90d. Leave it empty for a key that does not expire.',
+    owner: "The customer's own id, if there is one.",
+  },
+  /** Limits are for the enterprise plan alone, which needs them; the form may hide some. */
+  read: ({ limits = { minute: '', day: '' }, ...body }: Record<string, unknown>) =>
+    body.plan === 'enterprise' ? { ...body, limits } : body,
+};
+const GRACES = [
+  { value: '0', label: 'Not at all: the old key stops at once' },
+  { value: '1h', label: '1 hour' },
+  { value: '24h', label: '24 hours' },
+  { value: '7d', label: '7 days' },
+  { value: '30d', label: '30 days' },
+];
+
+const newKey = formPages(createKey, {
+  ...FIELDS,
+  path: '/keys',
+  verb: 'new',
+  title: 'New key',
+  button: 'Create the key',
+  nameOf: OF_A_KEY.nameOf,
+  hasPage: true,
+  first: () => ({ scopes: SCOPES }),
+  done: 'Key created',
+});
+
+const editKey = formPages(updateKey, {
+  ...OF_A_KEY,
+  ...FIELDS,
+  verb: 'edit',
+  title: 'Change the key',
+  button: 'Save',
+  first: ({ name, plan, limits, scopes, expiresAt, owner }: KeyJson) => ({
+    name,
+    plan,
+    scopes,
+    owner,
+    expiresAt,
+    ...(plan === 'enterprise' && { limits }),
+  }),
+  done: 'The key was changed. The change takes effect within a second.',
+});
+
+const rotation = formPages(rotateKey, {
+  ...OF_A_KEY,
+  title: 'Rotate the key',
+  button: 'Create the new key',
+  labels: { grace: 'How long the old key still works' },
+  hints: { grace: 'A key that leaked: not at all.' },
+  options: { grace: GRACES },
+  ask: ({ prefix }: KeyJson) =>
+    html`<p class="lead">A new key replaces <code>${prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works.</p>`,
+  after({ expiresAt }: KeyJson, { grace = '24h' }, { now }) {
+    const end = Math.min(
+      now + (parseDuration(grace) ?? 0),
+      expiresAt === null ? Number.POSITIVE_INFINITY : secondsOf(expiresAt),
+    );
+    return end > now
+      ? html`<p class="note">The old key works until ${moment(end)}. Replace it in every client before that.</p>`
+      : html`<p class="note">The old key no longer works.</p>`;
+  },
+  done: 'The new key',
+});
+
+export const graceEnd = formPages(endGraces, {
+  ...OF_A_KEY,
+  title: 'End the old secrets?',
+  button: 'End it now',
+  done: 'Only the newest secret of the key works, on every instance within a second.',
+});
+
+const revocation = formPages(revokeKey, {
+  ...OF_A_KEY,
+  button: 'Revoke the key',
+  isDangerous: true,
+  async ask({ id, name, prefix }: KeyJson, { storage, now }) {
+    const [usage] = await storage.usage.sums({ period: 'hour', since: now - DAY_SECONDS, keyId: id, group: 'key' });
+    const requests = usage ? weightOf(usage, 'requests') : 0;
+    return html`<p class="lead">Every request with <strong>${foreign(name)}</strong> (<code>${prefix}…</code>) will be refused. This cannot be undone.</p>
+<p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${counted(requests, 'request')}</strong> in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${id}/rotate">rotate it</a> instead.</p>`;
+  },
+  done: 'The key was revoked. Requests with it are refused.',
+});
+
+export const pause = formPages(pauseKey, {
+  ...OF_A_KEY,
+  button: 'Pause the key',
+  ask: ({ name }: KeyJson) =>
+    html`<p class="lead">Every request with <strong>${foreign(name)}</strong> will be refused as one with an unknown key, until it is resumed. A ban, an expiry and the end of an old secret go on meanwhile.</p>`,
+  done: 'The key was paused. Requests with it are refused within a second.',
+});
+
+export const resume = formPages(resumeKey, {
+  ...OF_A_KEY,
+  button: 'Resume the key',
+  done: 'The key was resumed. Requests with it are accepted.',
+});
+
+export const banLift = formPages(liftBan, {
+  ...OF_A_KEY,
+  verb: 'lift-ban',
+  button: 'Lift the ban',
+  done: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
+});
+
+export const keyForms: readonly FormPages[] = [newKey, editKey, rotation, graceEnd, revocation, pause, resume, banLift];
+
+function limitsOf(plan: PlanName): string {
+  if (plan === 'enterprise') return 'custom limits';
+  return `${count(PLANS[plan].minute)}/min, ${count(PLANS[plan].day)}/day`;
+}

@@ -1,0 +1,214 @@
+import { type Html, html } from '../../http/html.ts';
+import { placeText } from '../../http/operations/paging.ts';
+import type { Filters } from '../api/filters.ts';
+import {
+  type CallRequest,
+  type Column,
+  call,
+  type OperatorOperation,
+  parametersOf,
+  type Result,
+} from '../api/operation.ts';
+import { type ConsoleContext, type ConsoleRoute, onGet, type View } from './frame/context.ts';
+import { cardTable, counted, empty, moment, pager } from './frame/element.ts';
+import {
+  ANY,
+  addressOf,
+  choiceField,
+  csvLink,
+  filters as filterForm,
+  type ListQuery,
+  searchText,
+  textField,
+  wholeText,
+} from './frame/list.ts';
+
+/** The pages of lists: the JSON of an operation as a table, with a form of its parameters, and CSV. */
+
+const ROWS_PER_PAGE = 50;
+/** A moment in JSON. */
+const MOMENT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+const STATE_TONES: Readonly<Record<string, string>> = { active: 'good', paused: 'warning', banned: 'danger' };
+
+/** A row, as the API gives it. */
+// biome-ignore lint/suspicious/noExplicitAny: its operation has the schema.
+export type Row = any;
+
+/** A column of a page: a member of the operation's columns, or one of the page alone. */
+type Shown = string | { readonly label: string; readonly sorts?: Sorts; cell(row: Row, context: ConsoleContext): Html };
+/** The orders that the heading of a column leads to, the second from the first. */
+type Sorts = readonly [string, string?];
+
+export interface ListPage {
+  /** Its address below `/console`. */
+  readonly path: string;
+  readonly title: string;
+  /** Those of the operation without it. */
+  readonly columns?: readonly Shown[];
+  /** Cells with more than the text of the member. */
+  readonly cells?: Readonly<Record<string, (row: Row, context: ConsoleContext) => Html>>;
+  readonly sorts?: Readonly<Record<string, Sorts>>;
+  /** Beside the heading. */
+  head?(context: ConsoleContext): Html;
+  lead?(context: ConsoleContext): Html;
+  /** Where there is none at all. */
+  none(context: ConsoleContext): Html;
+  foot?(context: ConsoleContext): Html;
+}
+
+/** Makes the page of a list and its CSV. */
+export function listPages(operation: OperatorOperation, page: ListPage): ConsoleRoute[] {
+  const routes = [onGet(page.path, (context) => listPage(operation, page, context), operation.permission)];
+  return operation.list?.csv ? [...routes, exportRoute(operation, page.path)] : routes;
+}
+
+/** Makes the CSV of a list, with the parameters of its page. */
+export function exportRoute(operation: OperatorOperation, path: string): ConsoleRoute {
+  const file = `attachment; filename="${path.slice(1)}.csv"`;
+  const handle: ConsoleRoute['handle'] = (context) => {
+    const { exchange, caller } = context;
+    const { request } = requested(operation, context);
+    return context.exports.answer(operation, caller, { exchange, request, headers: ['Content-Disposition', file] });
+  };
+  return onGet(`${path}/export`, handle, operation.permission);
+}
+
+/** The call that an address asks for. A parameter that cannot be read is left out, which its field says. */
+function requested(operation: OperatorOperation, { exchange: { query }, now }: ConsoleContext) {
+  const parameters = parametersOf(operation);
+  const texts: Record<string, string> = {};
+  const wrong = new Map<string, string>();
+  for (const [name, filter] of Object.entries(parameters)) {
+    const text = textIn(query, name, filter);
+    if (text === '') continue;
+    try {
+      filter.read(text, name, now);
+      texts[name] = text;
+    } catch (error) {
+      wrong.set(name, (error as Error).message);
+    }
+  }
+  const request: CallRequest = { query: new URLSearchParams(texts) };
+  return { parameters, texts, wrong, request };
+}
+
+async function listPage(operation: OperatorOperation, page: ListPage, context: ConsoleContext): Promise<View> {
+  const { path, title } = page;
+  const { noun = ['', ''] as const, csv } = operation.list ?? {};
+  const { parameters, texts, wrong } = requested(operation, context);
+  const cursor = context.exchange.query.get('cursor') ?? '';
+  const asked = new URLSearchParams({ ...texts, limit: `${ROWS_PER_PAGE}` });
+  if (cursor !== '') asked.set('cursor', cursor);
+  const { json, last, total }: Result = await call(operation, context.caller, { query: asked });
+  const rows = json as readonly Row[];
+  const { sort: _, ...filtered } = texts;
+  const isFiltered = Object.keys(filtered).length > 0;
+  const hasNone = rows.length === 0 && !isFiltered && cursor === '';
+  const listed = hasNone
+    ? page.none(context)
+    : rows.length === 0
+      ? empty(`No ${noun[0]} found.`, html`<a href="/console${path}">Show all ${noun[1]}</a>`)
+      : rowsTable(operation, page, { context, rows, texts });
+  const next = last && addressOf(path, { ...texts, cursor: placeText(last) });
+  const count = total === undefined ? '' : counted(total, ...noun);
+  const content = html`<div class="heading"><h1>${title}</h1>${page.head?.(context) ?? ''}</div>
+${page.lead?.(context) ?? ''}
+${hasNone ? '' : filtersOf(operation, page, { context, parameters, isFiltered, wrong })}
+${hasNone || (count === '' && !csv) ? '' : html`<div class="heading"><p class="soft">${count}</p>${csv ? csvLink(`${path}/export`, texts) : ''}</div>`}
+${listed}
+${pager(cursor === '' ? undefined : addressOf(path, texts), next, ['First page', 'Next'])}
+${hasNone ? '' : (page.foot?.(context) ?? '')}`;
+  return { section: path, title, content };
+}
+
+/** Rows of a list as a table. */
+export function rowsTable(
+  { list }: OperatorOperation,
+  { path, title, columns, cells = {}, sorts = {} }: Omit<ListPage, 'none'>,
+  { context, rows, texts = {} }: { context: ConsoleContext; rows: readonly Row[]; texts?: ListQuery },
+): Html {
+  const known = new Map((list?.columns ?? []).map((column) => [column.member, column]));
+  const shown = (columns ?? [...known.keys()]).map((column) => {
+    if (typeof column !== 'string') return column;
+    const of = known.get(column) ?? { member: column, label: column };
+    const cell = cells[column] ?? ((row: Row) => memberCell(of, row, context.now));
+    return { ...of, cell, ...(sorts[column] && { sorts: sorts[column] }) };
+  });
+  const usual = list?.sorts?.[0]?.value ?? '';
+  const heads = shown.map(({ label, ...column }) => {
+    const { isNumber, isLong, sorts: orders = [] } = column as Partial<Column> & { readonly sorts?: Sorts };
+    const head = { name: label, ...(isNumber && { isNumber }), ...(isLong && { isLong }) };
+    const [first, second] = orders;
+    if (first === undefined) return head;
+    const now = texts.sort || usual;
+    const order = now === first || now === second ? orderOf(now) : undefined;
+    const to = now === first && second ? second : first;
+    return { ...head, sort: { href: addressOf(path, { ...texts, sort: to }), order } };
+  });
+  return cardTable(
+    title,
+    heads,
+    rows.map((row) => shown.map(({ cell }) => cell(row, context))),
+  );
+}
+
+/** The member of a row as its column writes it; a moment as the console shows one. */
+function memberCell({ member, text }: Column, row: Row, now: number): Html {
+  const written = text?.(row, now) ?? row[member] ?? '';
+  if (typeof written === 'string' && MOMENT.test(written)) return isoMoment(written);
+  return typeof written === 'string' ? html`<bdi>${written}</bdi>` : html`${written}`;
+}
+
+/** A state as its column writes it, such as `active until 2027-01-31T00:00:00Z`, with its first word as a badge. */
+export function stateCell(text: string): Html {
+  const [state = '', ...more] = text.split(' ');
+  const rest = more.map((word) => (MOMENT.test(word) ? isoMoment(word) : html`${word} `));
+  const tone = STATE_TONES[state] ?? '';
+  return html`<span class="badge${tone && ` ${tone}`}">${state}</span>${more.length > 0 ? html`<span class="under soft">${rest}</span>` : ''}`;
+}
+
+/** A moment of JSON, as the console shows it. */
+export function isoMoment(text: string): Html {
+  return moment(secondsOf(text));
+}
+
+/** A moment of JSON in Unix seconds. */
+export function secondsOf(text: string): number {
+  return Math.floor(Date.parse(text) / 1_000);
+}
+
+function orderOf(sort: string): 'ascending' | 'descending' {
+  return ['newest', 'last-used', 'use'].includes(sort) ? 'descending' : 'ascending';
+}
+
+/** The text of a filter as it is sent. */
+function textIn(query: URLSearchParams, name: string, { isWide }: { readonly isWide?: true | undefined }): string {
+  return isWide ? searchText(query, name) : wholeText(query, name);
+}
+
+function filtersOf(
+  { list }: OperatorOperation,
+  { path }: ListPage,
+  {
+    context,
+    parameters,
+    isFiltered,
+    wrong,
+  }: { context: ConsoleContext; parameters: Filters; isFiltered: boolean; wrong: ReadonlyMap<string, string> },
+): Html {
+  const { query } = context.exchange;
+  const fields = Object.entries(parameters).flatMap(([name, { label, values, choices, isWide }]) => {
+    const usual = name === 'sort' ? (list?.sorts?.[0]?.value ?? '') : '';
+    const text = textIn(query, name, { isWide });
+    if (label === undefined) return text === '' ? [] : [textField(name, name, text)];
+    const options = choices ?? values?.map((value) => ({ value, label: value }));
+    if (!options) return [textField(name, label, text, { isWide: isWide ?? false, wrong: wrong.get(name) })];
+    const all = name === 'sort' ? options : [ANY, ...options];
+    // Any text may stand in the address, where the choices are only the usual ones.
+    const isOther = !values && text !== '' && !wrong.has(name) && !options.some(({ value }) => value === text);
+    const offered = isOther ? [...all, { value: text, label: text }] : all;
+    return [choiceField(query, name, { label, options: offered, usual })];
+  });
+  return fields.length === 0 ? html`` : filterForm(path, fields, { isFiltered });
+}

@@ -1,0 +1,223 @@
+import { hostname } from 'node:os';
+import { type AuditEntry, SERVICE_TARGET, type ServiceEvent } from '../../catalog/audit.ts';
+import type { Ban } from '../../catalog/ban.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { mostOf, type UsageSort, type UsageSum } from '../../catalog/usage.ts';
+import { type Html, html } from '../../http/html.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
+import { type ConsoleContext, type ConsoleOptions, may, onGet, type View } from './frame/context.ts';
+import { count, duration, foreign, moment, utcMoment } from './frame/element.ts';
+import { keptResult } from './frame/kept.ts';
+import { addressOf, choiceLinks } from './frame/list.ts';
+import { healthSection } from './health.ts';
+import { banLift } from './key-forms.ts';
+import { noKeyYet } from './keys.ts';
+import { endOf, firstStep, type Range, rangeIn } from './range.ts';
+import type { Rates } from './rates.ts';
+import { heading, keyLink, keyNames, sortIn, sumsTable, usageOf } from './usage.ts';
+
+const BANS_MAX = 10;
+const MOST_MAX = 10;
+const MOST_KEPT_MS = 5_000;
+/** Operators may ask for any number of ranges from one moment to another. */
+const MOST_KEPT_MAX = 100;
+const GROUPS = [
+  { value: '', label: 'by key' },
+  { value: 'owner', label: 'by owner' },
+];
+
+/** The overview page. A script refreshes the elements with `data-live`. */
+export const overviewRoutes = [
+  onGet('', async (context) => {
+    const { query } = context.exchange;
+    const range = rangeIn(query, context.now);
+    const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
+    const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
+${degraded(context)}
+${await healthSection(context)}
+${tiles(context.rates)}
+${await stored(context, range)}
+${await timelineSection(context)}`;
+    return { section: '', title: 'Overview', content };
+  }),
+];
+
+/** The part that is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
+export function overviewWithoutDatabase(rates: Rates, failure: CatalogError): View {
+  const content = html`<h1>Overview</h1>
+${unreadable(failure)}
+<p>Who is signed in is not known either, so only this is shown. <a href="/console">Reload</a></p>
+${tiles(rates)}`;
+  return { title: 'Overview', content };
+}
+
+/** The part that the database tells, or that it cannot be read. */
+async function stored(context: ConsoleContext, range: Range): Promise<Html> {
+  try {
+    return html`${await bans(context)}
+${await usageOf(context, ['route'], {})}
+${await mostSection(context, range)}`;
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'unavailable') return unreadable(error);
+    throw error;
+  }
+}
+
+function unreadable({ message }: CatalogError): Html {
+  return html`<p class="mistake" role="alert">The database cannot be read: ${message}.</p>`;
+}
+
+/** The warning for an instance that counts without Redis, or without some masters of its cluster. */
+function degraded({ limiter }: ConsoleContext): Html {
+  const { lostMasters = [] } = limiter;
+  const some =
+    lostMasters.length > 0
+      ? html` (masters of the cluster: <code>${lostMasters.join(', ')}</code>; their keys alone)`
+      : '';
+  const warning =
+    limiter.state === 'degraded'
+      ? html`<p class="mistake" role="alert">Redis does not respond, so this instance counts by itself and admits its share of each limit${some}.</p>`
+      : '';
+  return html`<div id="degraded" data-live>${warning}</div>`;
+}
+
+function tiles(rates: Rates): Html {
+  const { served, clientErrors, refused, serverErrors, p50, p99 } = rates.recent();
+  const tile = (label: string, value: Html | string, tone = '') =>
+    html`<div class="tile${tone && ` ${tone}`}"><dt>${label}</dt><dd>${value}</dd></div>`;
+  /** Leads to the keys and routes that have the most of it. */
+  const perSecond = (label: string, per: number, sort: UsageSort, tone = '') =>
+    tile(label, html`<a href="/console?sort=${sort}#sort-links">${rate(per)}</a>`, per > 0 ? tone : '');
+  return html`<section aria-labelledby="now-heading"><h2 id="now-heading">Now <small>on this instance: per second in the last 10 s, durations in the last minute</small></h2>
+<dl class="tiles" id="tiles" data-live>
+${perSecond('Served /s', served, 'requests')}
+${perSecond('Client errors (4xx) /s', clientErrors, 'errors')}
+${perSecond('Refused (429) /s', refused, 'refused', 'warning')}
+${perSecond('Server errors (5xx) /s', serverErrors, 'errors', 'danger')}
+${tile('Median (p50)', milliseconds(p50))}
+${tile('99 of 100 within (p99)', milliseconds(p99))}
+</dl></section>`;
+}
+
+/** Creates a query that keeps its results for a few seconds. */
+export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
+  const kept = new BoundedMap<ReturnType<typeof keptResult<readonly UsageSum[]>>>(MOST_KEPT_MAX);
+  return ({ range, group, sort }) => {
+    const work = async () => {
+      const since = firstStep(range, time.now().unix);
+      const sums = await storage.usage.sums({ period: range.period, since, until: endOf(range), group });
+      return mostOf(sums, sort).slice(0, MOST_MAX);
+    };
+    const name = `${range.name} ${group} ${sort}`;
+    const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time });
+    kept.set(name, latest);
+    return latest();
+  };
+}
+
+/** The keys or owners with the most requests, refusals or errors in a range. */
+async function mostSection(context: ConsoleContext, range: Range): Promise<Html> {
+  const { query } = context.exchange;
+  const group = query.get('by') === 'owner' ? 'owner' : 'key';
+  const sort = sortIn(query);
+  const found = await context.most({ range, group, sort });
+  const links = choiceLinks(context.exchange, { name: 'by', label: 'Keys or owners', options: GROUPS });
+  return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
+<h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
+${links}
+${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found, { withOwner: group === 'key' })}
+</section>`;
+}
+
+async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
+  const hasKeys = (await context.storage.keys.count({ now: context.now })) > 0;
+  if (!hasKeys) return noKeyYet(context);
+  return html`<p class="soft">${sort === 'requests' ? `No requests with a key in ${words}` : `None in ${words}`}.</p>`;
+}
+
+async function bans(context: ConsoleContext): Promise<Html> {
+  const { storage, now } = context;
+  const all = await storage.keys.bans(now);
+  const shown = all.slice(0, BANS_MAX);
+  const names = await keyNames(context, shown);
+  const panel = (ban: Ban & { readonly keyId: string }) => html`<li class="panel danger"><div>
+<p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
+<p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
+${may(context, 'keys') ? banLift.button(context, { id: ban.keyId, about: `Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}` }) : ''}</li>\n`;
+  const more = all.length - BANS_MAX;
+  return html`<section id="bans" data-live aria-labelledby="bans-heading">
+<h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''} <small>on all instances</small></h2>
+${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${shown.map(panel)}</ul>`}
+${more > 0 ? html`<p class="soft">And ${count(more)} more, marked in the list of keys.</p>` : ''}
+</section>`;
+}
+
+/** To two digits: more would be made up, since durations are counted in buckets. */
+function milliseconds(seconds: number | undefined): string {
+  if (seconds === undefined) return '–';
+  return `${Number((seconds * 1_000).toPrecision(2)).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
+}
+
+function rate(perSecond: number): string {
+  return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
+}
+
+const EVENTS_MAX = 10;
+/** So many are read, to find the start before each start that is shown. */
+const READ_MAX = 100;
+
+/** An event, maybe of a kind that a later release added, with the machine that it happened on. */
+interface Told extends Omit<ServiceEvent, 'event'> {
+  readonly event: string;
+  readonly on: string;
+}
+
+const WORDS: Readonly<
+  Record<ServiceEvent['event'], (members: ServiceEvent['members']) => readonly ['good' | 'danger', string]>
+> = {
+  started: ({ version }) => ['good', `Started, version ${version}`],
+  stopping: () => ['good', 'Stopped'],
+  storage_failing: ({ work, reason }) => ['danger', `The database failed: no ${work}s${reason ? ` (${reason})` : ''}`],
+  storage_recovered: ({ work }) => ['good', `The database recovered: ${work}s again`],
+  limiter_degraded: ({ masters }) => ['danger', `Redis stopped responding${masters ? `: ${masters}` : ''}`],
+  limiter_recovered: ({ masters }) =>
+    masters ? ['danger', `Redis responded again, but for ${masters}`] : ['good', 'Redis responded again'],
+  backup_made: () => ['good', 'A backup was made and checked'],
+  backup_restored: () => ['good', 'The newest backup was restored on trial'],
+  backup_failed: ({ reason }) => ['danger', `A backup failed: ${reason}`],
+  database_restored: ({ backup }) => ['danger', `The database was restored from ${backup}`],
+};
+
+/** The latest events in the life of the service, newest first: those that are stored, and those that wait for that. */
+async function timelineSection({ events, storage }: ConsoleContext): Promise<Html> {
+  const stored = await storage.audit.list({ since: 0, limit: READ_MAX, target: SERVICE_TARGET }).catch((error) => {
+    if (error instanceof CatalogError && error.code === 'unavailable') return [];
+    throw error;
+  });
+  const waiting = events.waiting.map((event) => ({ ...event, on: hostname() }));
+  const all: Told[] = [...waiting.reverse(), ...stored.map(toEvent)];
+  const machines = new Set(all.map(({ on }) => on));
+  const rows = all.slice(0, EVENTS_MAX).map((told, index) => {
+    const wordsOf = Object.hasOwn(WORDS, told.event) ? WORDS[told.event as ServiceEvent['event']] : undefined;
+    const [tone, words] = wordsOf?.(told.members) ?? ['', told.event];
+    const on = machines.size > 1 ? html` <span class="soft">on ${foreign(told.on)}</span>` : '';
+    return html`<li><span class="badge${tone && ` ${tone}`}">${utcMoment(told.at)}</span> ${words}${since(told, all.slice(index + 1))}${on}</li>\n`;
+  });
+  return html`<section id="timeline" data-live aria-labelledby="timeline-heading">
+<h2 id="timeline-heading">Events <small>of all instances, of any release; <a href="/console/audit?target=${SERVICE_TARGET}">all events</a>, and <a href="/console/audit">what operators changed</a></small></h2>
+${rows.length === 0 ? html`<p class="soft">None yet.</p>` : html`<ul class="complaints">${rows}</ul>`}
+</section>`;
+}
+
+function toEvent({ at, operator, action, after }: AuditEntry): Told {
+  return { at, on: operator.actor, event: action, members: after as ServiceEvent['members'] };
+}
+
+/** The change of version at a start, and its cause if the process before it was not stopped. */
+function since({ event, on, members }: Told, earlier: readonly Told[]): string {
+  if (event !== 'started') return '';
+  const last = earlier.find((each) => each.event === 'started' && each.on === on);
+  const was = last && last.members.version !== members.version ? `; it was ${last.members.version} before` : '';
+  const end = earlier.find((each) => each.on === on && ['started', 'stopping'].includes(each.event));
+  return `${was}${end?.event === 'started' ? '; it had not been stopped' : ''}`;
+}
