@@ -114,7 +114,8 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
     const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
-    opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time, events }));
+    const owner = `${config.environment}-${await storage.databaseId()}`;
+    opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, owner, time, events }));
   }
   const open = opened.move();
   const failed = Promise.race([claim?.taken, storage.failed].filter((each) => each !== undefined));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Finding } from '../src/telemetry/finding.ts';
@@ -13,13 +13,11 @@ import { temporaryFolder } from './kit/service.ts';
 
 /** What `doctor` says of servers and disks that work, but not safely. */
 
-const NO_BACKUPS = 'The service makes no backups: BACKUP_DIR is not set';
-
 /** What it complains of, and what it advises. */
 async function complaints(env: Record<string, string>, cwd: string): Promise<string[]> {
   const { stdout } = await run(['doctor', '--json'], { cwd, env });
   return (JSON.parse(stdout) as Finding[]).flatMap((each) => {
-    if (each.status === 'ok' || each.finding === NO_BACKUPS) return [];
+    if (each.status === 'ok') return [];
     return [`${each.check} ${each.status}: ${each.finding} → ${each.advice}`];
   });
 }
@@ -31,7 +29,7 @@ const SHADOWS: Record<string, string> = {
     return case name when 'fsync' then 'off' else pg_catalog.current_setting(name) end`,
 };
 
-test('PostgreSQL that is unsafe, a standby or was used in rehearsal is told as such', {
+test('PostgreSQL that is unsafe, or a standby, is told as such', {
   skip: noPostgres,
 }, async () => {
   using folder = temporaryFolder();
@@ -50,34 +48,12 @@ test('PostgreSQL that is unsafe, a standby or was used in rehearsal is told as s
   for (const [setting, said] of [
     ['synchronous_commit = off', unsafe('synchronous_commit')],
     ['search_path = unsafe, pg_catalog, public', unsafe('fsync')],
-    ['search_path = standby, pg_catalog, public', `${standby} → set DATABASE_URL to the primary, or promote this one`],
+    ['search_path = standby, pg_catalog, public', `${standby} → set DATABASE_URL to the primary`],
   ] as const) {
     await query(database.url, `alter database ${name} set ${setting}`);
     assert.deepEqual(await found(), [said]);
     await query(database.url, `alter database ${name} reset all`);
   }
-  await query(database.url, 'insert into rehearsal (turned_by, turned_at, taken_by) values (60, 0, 0)');
-  const marked = 'rehearsal problem: The database was used in rehearsal, so no service starts on it';
-  const advice = 'set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`';
-  assert.deepEqual(await found(), [`${marked} → ${advice}`]);
-});
-
-test('a Redis that evicts counts, or is a replica, is told as such', { skip: redisServerMissing() }, async () => {
-  using folder = temporaryFolder();
-  await using redis = await startRedis();
-  const found = () => complaints({ REDIS_URL: redis.url, INSTANCES: '2' }, folder.path);
-  assert.deepEqual(await found(), []);
-  await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-  assert.deepEqual(await found(), [
-    'redis warning: It evicts counts when its memory is full (maxmemory-policy allkeys-lru) → set maxmemory-policy to noeviction',
-  ]);
-  await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  await redis.command('REPLICAOF', '127.0.0.1', '1');
-  assert.deepEqual(await found(), [
-    "redis problem: It cannot count: READONLY You can't write against a read only replica. → set REDIS_URL to the primary",
-  ]);
-  // A connection that is left open keeps the command from ending.
-  await untilEqual(async () => `${await redis.command('CLIENT', 'LIST', 'TYPE', 'normal')}`.match(/^id=/gm)?.length, 1);
 });
 
 test('in an outage it says what the service cannot use, since when and why, as the log does', {
@@ -131,25 +107,6 @@ test('in an outage it says what the service cannot use, since when and why, as t
   await untilEqual(serviceFindings, [ready]);
 });
 
-test('backups that are not made or overdue are told as such', async () => {
-  using folder = temporaryFolder();
-  const cwd = folder.path;
-  const backups = join(cwd, 'backups');
-  mkdirSync(backups);
-  const backedUp = (hoursAgo: number) => {
-    const at = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
-    writeFileSync(join(backups, `pet-catalog-${at.replace(/\.\d+/, '').replaceAll(':', '')}.db`), '');
-  };
-  const found = () => complaints({ BACKUP_DIR: backups }, cwd);
-  await run(['keys', 'create', '--name', 'test'], { cwd });
-  const { stdout } = await run(['doctor'], { cwd });
-  assert.ok(stdout.includes(`warning backups: ${NO_BACKUPS}\n        → set BACKUP_DIR`), stdout);
-  backedUp(49);
-  assert.match((await found()).join(), /^backups warning: [^,]+ → see `backup_failed` in the log of the service$/);
-  backedUp(47);
-  assert.deepEqual(await found(), []);
-});
-
 test('a disk without room for the log of the database is a problem', async (t) => {
   using folder = temporaryFolder();
   const data = join(folder.path, 'data');
@@ -167,13 +124,4 @@ test('a disk without room for the log of the database is a problem', async (t) =
   } finally {
     spawnSync('umount', ['-l', data]);
   }
-});
-
-test('an operator listener that others reach is a notice, unless the names are set by which it may be called', async () => {
-  using folder = temporaryFolder();
-  const found = (env: Record<string, string>) => complaints(env, folder.path);
-  assert.deepEqual(await found({ OPERATOR_HOST: '10.0.0.1', HOST: '0.0.0.0' }), [
-    'settings warning: OPERATOR_HOST is 10.0.0.1: anyone who reaches it sees the metrics and the login page → set it to 127.0.0.1, or let only a proxy reach it and name its host in OPERATOR_HOSTS',
-  ]);
-  assert.deepEqual(await found({ OPERATOR_HOST: '10.0.0.1', OPERATOR_HOSTS: 'console.example.com' }), []);
 });

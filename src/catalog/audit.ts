@@ -43,6 +43,7 @@ export const SERVICE_EVENTS = [
   'backup_restored',
   'backup_failed',
   'database_restored',
+  'access_checked',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number] | (typeof SERVICE_EVENTS)[number];

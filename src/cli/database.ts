@@ -1,7 +1,5 @@
-import { basename } from 'node:path';
 import type { Command } from 'commander';
 import {
-  type Config,
   ConfigMistakes,
   type ConfigSources,
   type DatabaseAddress,
@@ -10,7 +8,9 @@ import {
   withoutPassword,
 } from '../config.ts';
 import { table } from '../operator/command/table.ts';
-import { backUp, restore } from '../storage/sqlite/backup.ts';
+import { utc } from '../stdx/time.ts';
+import { confirmAccess } from '../storage/access.ts';
+import { backUp, type Restored, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { openDatabase } from './command-runner.ts';
 import { type Invocation, operatorOf, settings, tellIneffective, UsageError, withSettings } from './invocation.ts';
@@ -29,31 +29,42 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     .option('--force', 'replace an existing file')
     .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
-      backUp(database.file, file, { force });
+      backUp(database.file, file, { force, now: invocation.time.now().unix });
       invocation.tell(`The backup ${file} is complete and verified`);
     });
 
-  add('restore <file>', 'Replace the database with a backup; no service may run on it').action(
-    async (file: string, _options: unknown, self: Command) => {
+  add('restore [file]', 'Replace the database with a backup; no service may run on it')
+    .option('--other-database', 'the backup is of another database, whose access is to hold')
+    .option('--access-checked', 'without FILE: the access that a restore brought back was checked')
+    .option('--as <name>', 'who does it; the actor in the audit')
+    .option('--json', 'print JSON')
+    .action(async (file: string | undefined, options: Record<string, string | true>, self: Command) => {
       const config = settings(self, invocation);
+      const by = operatorOf(options.as as string | undefined, invocation.env);
+      if (options.accessChecked) {
+        if (file !== undefined) throw new UsageError('--access-checked takes no file');
+        await using storage = await openDatabase(config, invocation, 'change');
+        await confirmAccess(storage, invocation.time.now().unix, by);
+        return invocation.tell('Access was checked');
+      }
+      if (file === undefined) throw new UsageError('<file> is missing; see --help');
       const database = fileOf(config.database, 'pg_restore');
-      const kept = restore(file, database.file, invocation.time.now().unix);
-      // Tables of an earlier release take no entry: they stay as they are, so that this one can open them.
-      await recordRestore(config, invocation, file).catch(() => {});
+      const { time } = invocation;
+      const restored = await restore(file, database.file, { isOther: options.otherDatabase === true, time, by });
+      printAccess(restored, options.json === true, invocation);
+      const { kept } = restored;
       invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);
-    },
-  );
+    });
 }
 
-/** Tells operators who look at the restored database from which backup it is. */
-async function recordRestore(config: Config, invocation: Invocation, backup: string): Promise<void> {
-  await using storage = await openDatabase(config, invocation, 'change');
-  const event = {
-    at: invocation.time.now().unix,
-    event: 'database_restored',
-    members: { backup: basename(backup) },
-  } as const;
-  await storage.audit.addEvent(event, operatorOf(undefined, invocation.env));
+/** Prints who is let in by a restored database, unless that was taken along from the replaced one. */
+function printAccess({ accessOf, valid }: Restored, json: boolean, invocation: Invocation): void {
+  const of = accessOf === undefined ? null : utc(accessOf);
+  const rows = valid.map(({ id, name, prefix }) => [id, name, `${prefix}…`]);
+  if (json) invocation.print(JSON.stringify({ accessOf: of, valid }));
+  else if (of) invocation.print(table(['ID', 'NAME', 'KEY OR TOKEN'], rows));
+  const whose = of ? `the backup of ${of}, and valid are those above` : 'the replaced database';
+  invocation.tell(`Sessions have ended; keys, bans, tokens and counts are those of ${whose}`);
 }
 
 /** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */

@@ -9,6 +9,7 @@ import {
   SETTING_NAMES,
 } from '../config.ts';
 import { startThread } from '../shipped.ts';
+import { utc } from '../stdx/time.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
@@ -16,17 +17,10 @@ import { findOperator } from './operator-note.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const EXAMINATION_MS_MAX = 60_000;
-/** The flags that the script `start` in `package.json` adds to `serve`. */
-const NPM_START_FLAGS = '--bootstrap --access-log all';
 const SERVICE = 'service';
 /** A database that is away answers the service's own check within five seconds. */
 const ANSWER_MS = 10_000;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
-
-interface Readiness {
-  readonly message?: string;
-  readonly outages?: readonly string[];
-}
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
@@ -62,7 +56,6 @@ export function addConfigCommand(program: Command, invocation: Invocation): void
       const found = findConfig(given);
       const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
       invocation.print(json ? JSON.stringify(found) : lines.join('\n'));
-      invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);
     });
 }
 
@@ -99,16 +92,28 @@ async function askService(config: Config): Promise<Finding[]> {
       headers: { connection: 'close' },
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    const { message, outages = [] } = (await answer.json()) as Readiness;
+    const { message, outages = [] } = (await answer.json()) as { message?: string; outages?: string[] };
     const fails = answer.ok ? outages : [`is not ready: ${message}`];
     const advice = 'see its log; it recovers by itself when the cause is gone';
-    if (fails.length > 0) return fails.map((each) => problem(SERVICE, `The service at ${url} ${each}`, advice));
-    return [ok(SERVICE, `The service at ${url} is ready`)];
+    const found = config.database.engine === 'sqlite' ? [await lastBackup(url)] : [];
+    if (fails.length === 0) return [ok(SERVICE, `The service at ${url} is ready`), ...found];
+    return [...fails.map((each) => problem(SERVICE, `The service at ${url} ${each}`, advice)), ...found];
   } catch (error) {
     if ((error as Error).name !== 'TimeoutError') return [];
     const finding = `The service at ${url} did not answer within ${ANSWER_MS / 1_000} s`;
     return [problem(SERVICE, finding, 'see its log; restart it if it hangs')];
   }
+}
+
+/** Says when the service made its last backup, by its metrics. */
+async function lastBackup(url: string): Promise<Finding> {
+  const metrics = await (await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).text();
+  const value = (name: string) => Number.parseFloat(metrics.split(`\npet_catalog_backup_${name} `)[1] ?? '0');
+  if (value('interval_seconds') === 0) {
+    return warning('backups', 'The service makes none', 'set BACKUP_DIR to a folder of another disk');
+  }
+  const at = value('timestamp_seconds');
+  return ok('backups', at > 0 ? `The last one was made and checked at ${utc(at)}` : 'None was made yet');
 }
 
 /** The same in another thread, so as not to block a running service. Rejects if it takes too long. */

@@ -62,7 +62,7 @@ test('reads are ready from the start to the stop, whatever the database does', a
 test('what fails, since when and why is told to operators alone', async (t) => {
   const outage = { since: 1_767_268_800, cause: 'connect ECONNREFUSED' };
   const told = 'counts without Redis since 2026-01-01T12:00:00Z: connect ECONNREFUSED';
-  const { health, checks, passes } = probed(t, new Map([['count', outage]]));
+  const { health, checks, passes } = probed(t, new Map([['counts without Redis', outage]]));
   const [operators, anyone] = [health.operatorPages(), health.pages()].map((pages) => async () => {
     const answer = await new Map(pages).get('/readyz')?.({} as Exchange);
     return JSON.parse(`${answer?.body}`);

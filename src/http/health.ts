@@ -95,8 +95,5 @@ export class Health {
 }
 
 function wordsOf(outages: Outages): string[] {
-  return [...outages].map(([work, { since, cause }]) => {
-    const fails = work === 'count' ? 'counts without Redis' : `cannot ${work} the database`;
-    return `${fails} since ${utc(since)}: ${cause}`;
-  });
+  return [...outages].map(([fails, { since, cause }]) => `${fails} since ${utc(since)}: ${cause}`);
 }

@@ -28,7 +28,7 @@ export interface Machine extends Pick<Time, 'setTimeout' | 'setInterval'> {
   systemMs(): number;
 }
 
-export const MACHINE: Machine = {
+const MACHINE: Machine = {
   monotonicMs: () => performance.now(),
   systemMs: () => Date.now(),
   setTimeout: (run, ms) => setTimeout(run, ms),

@@ -29,6 +29,7 @@ const MIGRATIONS = {
   [FIRST]: async () => (await import('./migrations/second-release.ts')).tablesOfSecondRelease,
   '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
   '016-history': async () => (await import('./migrations/third-release.ts')).history,
+  '017-database-properties': async () => (await import('./migrations/database-properties.ts')).databaseProperties,
 };
 
 /** The names under which a database records the migrations applied to it. */

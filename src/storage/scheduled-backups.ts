@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { OWN_COMMAND } from '../shipped.ts';
@@ -7,8 +7,7 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, utc } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import { wasReplaced } from './sqlite/contents.ts';
-import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, sizeOf } from './sqlite/files.ts';
+import { PRIVATE_FOLDER_MODE, sizeOf } from './sqlite/files.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */
@@ -16,31 +15,26 @@ const RETRY_SECONDS_MAX = 600;
 const REASON_CHARACTERS_MAX = 1_000;
 /** The log of a database may grow to this. */
 const FREE_BYTES_LEFT = 64 * 1024 * 1024;
-/** A clock that moved by more since a backup was made was stepped, and the moment is told again. */
-const STEP_SECONDS_MIN = 60;
-/** The moment in the name of a backup, in UTC; names sort by it. */
-const NAME = /^pet-catalog-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\dZ)\.db$/;
-const LEFT_OVER = /^pet-catalog-[\dTZ-]+\.db\.unfinished$/;
+/** Whose a backup is, which releases up to 0.3.0 left out, and its moment, in UTC. */
+const NAME = /^pet-catalog-(?:(\w+-db_\w+)-)?(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\dZ)\.db$/;
 
 const execute = promisify(execFile);
 
-/** Where a backup is restored to see that it can be, and what tells of the last time, both in the folder of backups. */
+/** Where a backup is restored to see that it can be, in the folder of backups. */
 const RESTORING = '.restoring';
-const RESTORED = '.restored.json';
-
-/** A backup that was restored beside the database and compared, when, in Unix seconds. */
-interface Restored {
-  readonly backup: string;
-  readonly at: number;
-}
 
 export interface BackupOptions {
   readonly folder: string;
   readonly everySeconds: number;
   readonly keep: number;
   readonly databaseFile: string;
+  /** The environment and the id of the database: files of others in the folder are left alone. */
+  readonly owner: string;
   readonly time: Time;
-  readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupRestored' | 'backupFailed'>;
+  readonly events: Pick<
+    Events,
+    'backupsScheduled' | 'backupsOfOthers' | 'backupMade' | 'backupRestored' | 'backupFailed'
+  >;
   /** Runs a command to its end, in a process of its own unless a test says otherwise. Rejects with what it says. */
   readonly run?: typeof runProcess;
 }
@@ -51,22 +45,14 @@ interface Backup {
   readonly at: number;
 }
 
-/** The newest backup, in order of making. */
-interface Newest {
-  /** When it was made, as it was told last, in Unix seconds, and on the steady clock. */
-  readonly at: number;
-  readonly steady: number;
-  readonly bytes: number;
-}
-
 /**
  * Backs an embedded database up again and again. Each backup is made and checked by the command `backup`, in a process
  * of its own: the check reads all of it, and would hold up the event loop. It has its name only once it is sound. Older
- * ones are deleted after it. Once a day the newest is restored into a folder of its own, checked and compared. What
- * fails is reported, and tried again.
+ * ones are deleted after it. At the start and once a day the newest is restored into a folder of its own, checked and
+ * compared. What fails is reported, and tried again.
  *
- * A clock that was ahead leaves names and a last restore in the future: such files are left alone and count as none. A
- * database that became empty gives no backup, since it would take the place of good ones.
+ * Files with a name in the future, which a clock that was ahead leaves, are left alone and count as none, as are those
+ * of another database. One that was made anew in the place of a lost one is another.
  */
 export class ScheduledBackups implements AsyncDisposable {
   readonly #options: BackupOptions;
@@ -75,7 +61,6 @@ export class ScheduledBackups implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   /** On the steady clock, as all that waits here: the other one may be stepped. */
   #dueAt: number;
-  #newest: Newest | undefined;
   #restoreDueAt: number;
   /** Makes a backup if one is due. Never rejects. */
   readonly look = oneAtATime(() => this.#look());
@@ -83,12 +68,8 @@ export class ScheduledBackups implements AsyncDisposable {
   constructor(options: BackupOptions) {
     this.#options = options;
     this.#run = options.run ?? runProcess;
-    this.#newest = this.#prepare();
-    this.#dueAt = this.#newest ? this.#newest.steady + options.everySeconds : 0;
-    const { unix, steady } = options.time.now();
-    const restored = lastRestored(options.folder, unix);
-    this.#restoreDueAt = restored ? steady + DAY_SECONDS - (unix - restored.at) : 0;
-    if (restored) options.events.backupRestored(restored);
+    const newestAt = this.#prepare();
+    [this.#dueAt, this.#restoreDueAt] = newestAt === undefined ? [0, Infinity] : [newestAt + options.everySeconds, 0];
     this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
     void this.look();
   }
@@ -100,29 +81,25 @@ export class ScheduledBackups implements AsyncDisposable {
   }
 
   /** Makes the folder, and tells what is in it already. */
-  #prepare(): Newest | undefined {
-    const { folder, everySeconds, events, time } = this.#options;
+  #prepare(): number | undefined {
+    const { folder, owner, everySeconds, events, time } = this.#options;
     const { unix, steady } = time.now();
     let found: Backup | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-      [found] = backupsIn(folder, unix);
+      [found] = backupsIn(folder, owner, unix);
+      const others = othersIn(folder, owner);
+      if (others.length > 0) events.backupsOfOthers(folder, others);
     } catch (error) {
       events.backupFailed((error as Error).message);
     }
-    const newest = found && {
-      at: found.at,
-      steady: steady - (unix - found.at),
-      bytes: statSync(found.file).size,
-    };
-    events.backupsScheduled(everySeconds, newest && { at: newest.at, bytes: newest.bytes });
-    return newest;
+    events.backupsScheduled(everySeconds, found && { at: found.at, bytes: statSync(found.file).size });
+    return found && steady - (unix - found.at);
   }
 
   async #look(): Promise<void> {
     const { time, everySeconds, events } = this.#options;
     const { unix, steady } = time.now();
-    this.#tellOfStep(unix - steady);
     const attempt = async (work: () => Promise<void>) => {
       try {
         await work();
@@ -135,64 +112,44 @@ export class ScheduledBackups implements AsyncDisposable {
     if (!this.#stop.signal.aborted && steady >= this.#dueAt) {
       this.#dueAt = steady + (await attempt(() => this.#make({ unix, steady })));
     }
-    if (this.#stop.signal.aborted || !this.#newest || steady < this.#restoreDueAt) return;
+    if (this.#stop.signal.aborted || steady < this.#restoreDueAt) return;
     this.#restoreDueAt = steady + Math.min(DAY_SECONDS, await attempt(() => this.#restoreNewest(unix)));
   }
 
   /** Restores the newest backup into a folder of its own, which checks every page and compares the two. */
   async #restoreNewest(now: number): Promise<void> {
-    const { folder, events } = this.#options;
-    const newest = newestBackup(folder, now);
+    const { folder, owner, events } = this.#options;
+    const [newest] = backupsIn(folder, owner, now);
     if (!newest) return;
     const place = join(folder, RESTORING);
     rmSync(place, { recursive: true, force: true });
     assertRoom(folder, statSync(newest.file).size);
     mkdirSync(place, { mode: PRIVATE_FOLDER_MODE });
     try {
-      await this.#run(
-        ['restore', newest.file, '--database-url', `sqlite:${join(place, 'restored.db')}`],
-        this.#stop.signal,
-      );
-      const restored: Restored = { backup: basename(newest.file), at: now };
-      writeFileSync(join(folder, RESTORED), JSON.stringify(restored), { mode: PRIVATE_FILE_MODE });
-      events.backupRestored(restored);
+      const url = `sqlite:${join(place, 'restored.db')}`;
+      await this.#run(['restore', newest.file, '--database-url', url], this.#stop.signal);
+      events.backupRestored({ backup: basename(newest.file), at: now });
     } finally {
       rmSync(place, { recursive: true, force: true });
     }
   }
 
-  /** After a step of the clock, tells anew when the newest backup was made: its age would be wrong by the step. */
-  #tellOfStep(unixAheadOfSteady: number): void {
-    const newest = this.#newest;
-    if (!newest) return;
-    const at = newest.steady + unixAheadOfSteady;
-    if (Math.abs(at - newest.at) < STEP_SECONDS_MIN) return;
-    this.#newest = { ...newest, at };
-    this.#options.events.backupsScheduled(this.#options.everySeconds, { at, bytes: newest.bytes });
-  }
-
   async #make({ unix: now, steady }: Moment): Promise<void> {
-    const { databaseFile, folder, keep, events } = this.#options;
+    const { databaseFile, folder, owner, keep, events } = this.#options;
     const startedMs = performance.now();
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-    for (const name of readdirSync(folder)) if (LEFT_OVER.test(name)) rmSync(join(folder, name), { force: true });
-    const file = join(folder, nameAt(now));
-    const [before] = backupsIn(folder, now).filter((each) => each.file !== file);
+    const file = join(folder, `pet-catalog-${owner}-${utc(now).replaceAll(':', '')}.db`);
+    const leftOver = (name: string) => name.startsWith(`pet-catalog-${owner}-`) && name.endsWith('.db.unfinished');
+    for (const name of readdirSync(folder).filter(leftOver)) rmSync(join(folder, name), { force: true });
     assertRoom(folder, sizeOf(databaseFile).databaseBytes);
     await this.#run(['backup', file, '--force', '--database-url', `sqlite:${databaseFile}`], this.#stop.signal);
-    if (before && wasReplaced(before.file, file)) {
-      rmSync(file);
-      throw new Error(
-        `The database ${databaseFile} is empty, and its last backup ${before.file} is not: restore that, or move the backups elsewhere if it is to be empty`,
-      );
-    }
     const { size: bytes } = statSync(file);
     events.backupMade({ file, at: now, bytes, durationMs: performance.now() - startedMs });
     // Reading a backup of 0.2.0 leaves a log beside it.
-    for (const old of backupsIn(folder, now).slice(keep)) {
+    for (const old of backupsIn(folder, owner, now).slice(keep)) {
       for (const part of ['', '-wal', '-shm']) rmSync(old.file + part, { force: true });
     }
-    this.#newest = { at: now, steady, bytes };
+    if (this.#restoreDueAt === Infinity) this.#restoreDueAt = steady;
   }
 }
 
@@ -224,35 +181,18 @@ function assertRoom(folder: string, bytes: number): void {
   );
 }
 
-/** The backup of a folder that was restored and compared last, up to a moment; undefined if none is known. */
-export function lastRestored(folder: string, now: number): Restored | undefined {
-  try {
-    const { backup, at }: Restored = JSON.parse(readFileSync(join(folder, RESTORED), 'utf8'));
-    return at <= now ? { backup, at } : undefined;
-  } catch {
-    return undefined;
-  }
+/** The backups of a database in a folder up to a moment, and those without an owner, newest first. */
+function backupsIn(folder: string, owner: string, now: number): Backup[] {
+  const found = readdirSync(folder).flatMap((name) => {
+    const [, by = owner, day, hours, minutes, seconds] = NAME.exec(name) ?? [];
+    const at = Date.parse(`${day}${hours}:${minutes}:${seconds}`) / 1_000;
+    return by === owner && at <= now ? [{ file: join(folder, name), at }] : [];
+  });
+  return found.sort((one, other) => other.at - one.at);
 }
 
-/** The newest backup in a folder that was made up to a moment. */
-export function newestBackup(folder: string, now: number): Backup | undefined {
-  try {
-    return backupsIn(folder, now)[0];
-  } catch {
-    return undefined;
-  }
-}
-
-/** The backups in a folder up to a moment, newest first. */
-function backupsIn(folder: string, now: number): Backup[] {
-  const names = readdirSync(folder).filter((name) => NAME.test(name));
-  return names
-    .sort()
-    .reverse()
-    .map((name) => ({ file: join(folder, name), at: Date.parse(name.replace(NAME, '$1$2:$3:$4')) / 1_000 }))
-    .filter(({ at }) => at <= now);
-}
-
-function nameAt(unixSeconds: number): string {
-  return `pet-catalog-${utc(unixSeconds).replaceAll(':', '')}.db`;
+/** Whose the backups of other databases in a folder are. */
+export function othersIn(folder: string, owner: string): string[] {
+  const owners = readdirSync(folder).map((name) => NAME.exec(name)?.[1] ?? owner);
+  return [...new Set(owners)].filter((each) => each !== owner);
 }

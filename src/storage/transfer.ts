@@ -34,6 +34,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   console_logins: 'empty',
   console_sessions: 'empty',
   change_versions: 'made with rows',
+  database_properties: 'made with rows',
 };
 const TABLES = Object.keys(TRANSFERRED) as Table[];
 

@@ -163,6 +163,11 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     { backup_interval_seconds: 600, backup_timestamp_seconds: 3, backup_bytes: 4 },
   ],
   [
+    (events) => events.backupsOfOthers('backups', ['staging-db_1']),
+    {},
+    ['warn', { event: 'backups_of_others', folder: 'backups', owners: ['staging-db_1'] }],
+  ],
+  [
     (events) => events.backupMade(MADE),
     { backup_timestamp_seconds: 5, backup_bytes: 6 },
     ['info', { event: 'backup_made', ...MADE }],
@@ -219,7 +224,7 @@ test('each event changes its metrics, and is told in its line, and one of the se
     for (const [, { err: _, event, ...members }] of lines as [string, Record<string, unknown>][])
       if (SERVICE_EVENTS.some((each) => each === event)) kept.push({ at: 7, event, members });
   }
-  assert.equal(kept.length, SERVICE_EVENTS.length + 2);
+  assert.equal(kept.length, SERVICE_EVENTS.length + 1);
   assert.deepEqual(events.waiting, kept);
 });
 
@@ -234,9 +239,9 @@ test('an outage is listed by the work that fails, since when and why, until all 
   assert.deepEqual(
     [...events.outages],
     [
-      ['read', { since: 7, cause: 'no: away' }],
-      ['write', { since: 7, cause: 'the disk is full; make room' }],
-      ['count', { since: 7, cause: 'no: away' }],
+      ['cannot read the database', { since: 7, cause: 'no: away' }],
+      ['cannot write the database', { since: 7, cause: 'the disk is full; make room' }],
+      ['counts without Redis', { since: 7, cause: 'no: away' }],
     ],
   );
   events.limiterRecovered();

@@ -67,12 +67,9 @@ const CALLERS_MISTAKES: ReadonlySet<number> = new Set([501, 505]);
 const WAITING_MAX = 50;
 
 /**
- * The outages of this instance by the work that fails, on the database or, to count, in Redis: since when, in Unix
- * seconds, and why, as their lines in the log say.
+ * The outages of this instance by what fails: since when, in Unix seconds, and why, as their lines in the log say.
  */
-export type Outages = ReadonlyMap<OutageOf, Outage>;
-
-type OutageOf = 'read' | 'write' | 'count';
+export type Outages = ReadonlyMap<string, Outage>;
 
 interface Outage {
   readonly since: number;
@@ -83,7 +80,7 @@ interface Outage {
 export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
   const waiting: ServiceEvent[] = [];
-  const outages = new Map<OutageOf, Outage>();
+  const outages = new Map<string, Outage>();
   const telling = { ...sinks, outages, log: keepingEvents(sinks.log, waiting) };
   return {
     outages: outages as Outages,
@@ -100,7 +97,7 @@ export function createEvents(sinks: EventSinks) {
 type Line = Readonly<Record<string, unknown>>;
 /** The part of a logger that takes lines with a name. */
 type LineLog = Readonly<Record<'info' | 'warn' | 'error', (line: Line) => void>>;
-type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog; readonly outages: Map<OutageOf, Outage> };
+type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog; readonly outages: Map<string, Outage> };
 
 /** The log, with its lines about the service as a whole kept until they are stored. */
 function keepingEvents(log: Logger, waiting: ServiceEvent[]): LineLog {
@@ -194,14 +191,14 @@ function limitEvents({ log, metrics, redis, outages }: LineSinks) {
     limiterDegraded(error: unknown, masters: readonly string[] = []) {
       metrics.limiterDegraded.set(1);
       setLost(metrics, masters);
-      outages.set('count', { since: nowUnix(), cause: causeOf(error) });
+      outages.set('counts without Redis', { since: nowUnix(), cause: causeOf(error) });
       log.error({ event: 'limiter_degraded', redis, ...named(masters), err: error });
     },
     /** Redis counts again, or all masters of a cluster do but `masters`. */
     limiterRecovered(masters: readonly string[] = []) {
       metrics.limiterDegraded.set(masters.length > 0 ? 1 : 0);
       setLost(metrics, masters);
-      if (masters.length === 0) outages.delete('count');
+      if (masters.length === 0) outages.delete('counts without Redis');
       log.warn({ event: 'limiter_recovered', redis, ...named(masters) });
     },
   };
@@ -232,12 +229,12 @@ function storageEvents({ log, metrics, outages }: LineSinks) {
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
       const cause = reason.reason ?? causeOf(error);
-      outages.set(work, { since: nowUnix(), cause });
+      outages.set(`cannot ${work} the database`, { since: nowUnix(), cause });
       log.error({ event: 'storage_failing', work, database, ...reason });
     },
     storageRecovered(work: 'read' | 'write') {
       metrics.storageFailing.set({ work }, 0);
-      outages.delete(work);
+      outages.delete(`cannot ${work} the database`);
       log.warn({ event: 'storage_recovered', work });
     },
     /** The start waits for a database server that is away, for so long at most. */
@@ -259,7 +256,7 @@ function logUnreported(log: LineLog, event: string, error: unknown): void {
   if (!(error instanceof CatalogError)) log.error({ event, err: error });
 }
 
-function backupEvents({ log, metrics }: LineSinks) {
+function backupEvents({ log, metrics, outages }: LineSinks) {
   return {
     /** Backups are made so often from now on; `newest` is there already. */
     backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }) {
@@ -268,9 +265,13 @@ function backupEvents({ log, metrics }: LineSinks) {
       metrics.backupTime.set(newest.at);
       metrics.backupBytes.set(newest.bytes);
     },
+    /** The folder has backups of other databases, which count for nothing. */
+    backupsOfOthers: (folder: string, owners: readonly string[]) =>
+      log.warn({ event: 'backups_of_others', folder, owners }),
     backupMade(made: { file: string; at: number; bytes: number; durationMs: number }) {
       metrics.backupTime.set(made.at);
       metrics.backupBytes.set(made.bytes);
+      outages.delete('makes no backups');
       log.info({ event: 'backup_made', ...made });
     },
     /** A backup was restored into a new folder, checked and compared, now or before the start. */
@@ -281,6 +282,7 @@ function backupEvents({ log, metrics }: LineSinks) {
     /** A backup was not made, or could not be restored; it is tried again. */
     backupFailed(reason: string) {
       metrics.backupFailures.inc();
+      outages.set('makes no backups', { since: outages.get('makes no backups')?.since ?? nowUnix(), cause: reason });
       log.error({ event: 'backup_failed', reason });
     },
   };

@@ -6,6 +6,8 @@ import { DatabaseNotOpened } from '../../src/storage/engine.ts';
 import { backUp, restore } from '../../src/storage/sqlite/backup.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { DatabaseDamaged } from '../../src/storage/sqlite/failure.ts';
+import { manualClock } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { add, databasePlace, leaveKilled, namesIn, overwrite } from '../kit/storage/files.ts';
 import { noStopping, stopper } from './stop-at.ts';
@@ -24,9 +26,12 @@ const STATES = {
   },
 } as const;
 
+const by = (now: number) => ({ isOther: false, time: manualClock(now), by: OPERATOR });
+
 const text = (from: string, file: string) => `
   const { restore } = await import('${new URL('../../src/storage/sqlite/backup.ts', import.meta.url)}');
-  await restore('${from}', '${file}', ${NOW});
+  const time = { now: () => ({ unix: ${NOW}, steady: 0 }) };
+  await restore('${from}', '${file}', { isOther: false, time, by: { actor: 'test', via: 'cli' } });
 `;
 
 for (const [state, prepare] of Object.entries(STATES)) {
@@ -39,7 +44,7 @@ for (const [state, prepare] of Object.entries(STATES)) {
       await add(place.file, 'second');
       {
         await using renamed = await renamedCopy(place.file, place.in('other.db'));
-        await backUp(renamed.file, from, { force: false });
+        await backUp(renamed.file, from, { force: false, now: NOW });
       }
       const model = place.in('model');
       mkdirSync(model);
@@ -82,7 +87,7 @@ async function assertNothingLost(file: string, stopped: { from: string; state: s
   else if (found instanceof DatabaseNotOpened) {
     const [, named] = /`pet-catalog restore (\S+)`/.exec(found.message) ?? [];
     assert.ok(named !== undefined && /moved aside/.test(found.message), `${found.message}; ${where}`);
-    await restore(named === 'BACKUP' ? from : named, file, NOW + 1);
+    await restore(named === 'BACKUP' ? from : named, file, by(NOW + 1));
     assert.equal(namesIn(file)[0], NEW, where);
   } else if (state === 'no database') {
     // A start makes a new one, as it would have without the restore.
@@ -90,7 +95,8 @@ async function assertNothingLost(file: string, stopped: { from: string; state: s
   } else {
     assert.ok(found === NEW || (state === 'a sound database' && found === OLD), `${found}; ${where}`);
   }
-  await restore(from, file, NOW + 2);
+  // A new database that a start made is another one.
+  await restore(from, file, { ...by(NOW + 2), isOther: state === 'no database' });
   assert.deepEqual(namesIn(file), [NEW, 'second'], where);
   if (state !== 'a sound database') return;
   const kept = readdirSync(join(file, '..')).filter((name) => /\.replaced-\d+$/.test(name));
@@ -101,7 +107,7 @@ async function assertNothingLost(file: string, stopped: { from: string; state: s
 
 /** A copy of a database with another name for its first category. */
 async function renamedCopy(file: string, to: string) {
-  await backUp(file, to, { force: false });
+  await backUp(file, to, { force: false, now: NOW });
   const { DatabaseSync } = await import('node:sqlite');
   {
     using database = new DatabaseSync(to);

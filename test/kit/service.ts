@@ -68,6 +68,7 @@ export function recordedEvents(): RecordedEvents {
     historyNotPurged: (error) => failures.push(error),
     changeNotRead: (error) => failures.push(error),
     backupsScheduled: () => {},
+    backupsOfOthers: () => {},
     backupMade: () => {},
     backupRestored: () => {},
     backupFailed: (reason) => failures.push(reason),

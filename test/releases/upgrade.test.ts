@@ -69,14 +69,6 @@ for (const version of VERSIONS) {
     );
   });
 
-  test(`a backup of ${version} is restored, to be opened by this release`, async () => {
-    await using kept = await restored({ version, engine: 'sqlite' });
-    const options = { cwd: kept.folder, env: { DATABASE_URL: 'sqlite:new.db' } };
-    const { code, stderr } = await run(['restore', kept.file], options);
-    assert.deepEqual([code, stderr], [0, 'Restored the database new.db\n']);
-    assert.equal((await run(['migrate'], options)).code, 0);
-  });
-
   for (const engine of ENGINES) {
     const skip = engine === 'postgres' && noPostgres;
     test(`what ${version} left on ${engine} means the same`, { skip }, (t) =>

@@ -20,7 +20,7 @@ const SILENCE_MS = 1_500;
 const KEYS_MAX = 20_000;
 /** The longest that a question beside the script waits. */
 const ASK_MS = 500;
-export const KEY_PREFIX = 'pet-catalog';
+const KEY_PREFIX = 'pet-catalog';
 /** The answers of a node of a cluster on keys that it does not have. */
 const OF_CLUSTER = /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/;
 
@@ -292,16 +292,16 @@ function newClient(url: string, answerMs: number): RedisClient {
   });
 }
 
-export type ServerInfo = ReadonlyMap<string, string>;
+type ServerInfo = ReadonlyMap<string, string>;
 
 /** Reads the text that INFO gives. */
-export function readInfo(text: string): ServerInfo {
+function readInfo(text: string): ServerInfo {
   const lines = text.split('\r\n').filter((line) => line.includes(':'));
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }
 
 /** True if a server with this information is a node of a cluster. */
-export function isCluster(info: ServerInfo): boolean {
+function isCluster(info: ServerInfo): boolean {
   return info.get('cluster_enabled') === '1';
 }
 

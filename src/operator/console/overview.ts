@@ -185,6 +185,7 @@ const WORDS: Readonly<
   backup_made: () => ['good', 'A backup was made and checked'],
   backup_restored: () => ['good', 'The newest backup was restored on trial'],
   backup_failed: ({ reason }) => ['danger', `A backup failed: ${reason}`],
+  access_checked: () => ['good', 'Access was checked after a restore'],
   database_restored: ({ backup }) => ['danger', `The database was restored from ${backup}`],
 };
 

@@ -84,6 +84,12 @@ export class SqlStorage implements Storage {
     }
   }
 
+  /** The id that tells the database from others. */
+  async databaseId(): Promise<string> {
+    const id = sql`select value from database_properties where name = 'id'`;
+    return (await this.transactions.read((db) => one<{ value: string }>(db, id))).value;
+  }
+
   /** True if a release up to 0.2.0 used the database in rehearsal. */
   async wasRehearsed(): Promise<boolean> {
     return (await this.transactions.read((db) => db.all(sql`select turned_by from rehearsal`))).length > 0;

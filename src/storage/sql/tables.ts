@@ -152,6 +152,8 @@ export interface Tables {
     ends_at: number;
     last_seen_at: number;
   };
+  /** `backed_up_at` is there in a backup; `access_unchecked` is the moment of a backup whose access nothing checked. */
+  database_properties: { name: 'id' | 'backed_up_at' | 'access_unchecked'; value: string };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };
 }

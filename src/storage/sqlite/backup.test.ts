@@ -18,6 +18,8 @@ import { relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { OPERATOR } from '../../../test/kit/operator.ts';
 import {
   add,
   contentsOf,
@@ -27,7 +29,7 @@ import {
   overwrite,
   says,
 } from '../../../test/kit/storage/files.ts';
-import { backUp, restore } from './backup.ts';
+import { backUp, restore as restoreBy } from './backup.ts';
 import { claimFile } from './claim.ts';
 import { openSqlite } from './engine.ts';
 
@@ -42,6 +44,13 @@ const WRITE_WITHOUT_PAUSE = `
   }
   database.close();
 `;
+
+const by = (now: number, isOther = false) => ({ isOther, time: manualClock(now), by: OPERATOR });
+
+/** Restores, and tells where the replaced database is. */
+async function restore(from: string, file: string, now: number): Promise<string | undefined> {
+  return (await restoreBy(from, file, by(now))).kept;
+}
 
 /** Runs work, and lists what it synced and renamed, in that order, by the names in a folder. */
 async function syncsOf(t: TestContext, folder: string, work: () => unknown): Promise<string[]> {
@@ -79,7 +88,7 @@ test('what a backup and a restore write is on the disk before it has its name, a
   const to = place.in('b.db');
   const inPlace = (from: string, name: string) => [`sync ${from}`, `rename ${from} ${name}`, 'sync .'];
   assert.deepEqual(
-    await syncsOf(t, folder, () => backUp(file, to, { force: false })),
+    await syncsOf(t, folder, () => backUp(file, to, { force: false, now: NOW })),
     inPlace('b.db.unfinished', 'b.db'),
   );
   const copied = ['sync x.db.restoring', 'sync .'];
@@ -100,13 +109,13 @@ test('a backup is a private copy, made while the database is in use, and replace
   const to = place.in('copy.db');
   using _claim = claimFile(file);
   writeFileSync(`${to}.unfinished`, 'left by a killed backup');
-  backUp(file, to, { force: false });
+  backUp(file, to, { force: false, now: NOW });
   assert.deepEqual([namesIn(to), statSync(to).mode & 0o777], [['Dog'], 0o600]);
   await add(file, 'Cat');
   const there = `${to} is there already; name another file, or add --force to replace it`;
-  assert.throws(() => backUp(file, to, { force: false }), says(there));
+  assert.throws(() => backUp(file, to, { force: false, now: NOW }), says(there));
   assert.deepEqual(namesIn(to), ['Dog']);
-  backUp(file, to, { force: true });
+  backUp(file, to, { force: true, now: NOW });
   assert.deepEqual(namesIn(to), ['Dog', 'Cat']);
   assert.ok(!existsSync(`${to}.unfinished`));
 });
@@ -115,7 +124,7 @@ test('a backup goes nowhere where it would be lost or do harm', async () => {
   using place = await databasePlace();
   const { file } = place;
   const refused = (to: string, message: string | RegExp) =>
-    assert.throws(() => backUp(file, to, { force: true }), says(message));
+    assert.throws(() => backUp(file, to, { force: true, now: NOW }), says(message));
   symlinkSync(file, place.in('link.db'));
   writeFileSync(`${file}.lock`, '');
   for (const own of [file, `${file}-wal`, `${file}-shm`, `${file}.lock`, place.in('link.db'), place.in('./y/../x.db')])
@@ -136,7 +145,7 @@ test('a backup is one file that reading leaves as it is, and a damaged database 
   const { file } = place;
   mkdirSync(place.in('backups'));
   const to = place.in('backups/copy.db');
-  backUp(file, to, { force: false });
+  backUp(file, to, { force: false, now: NOW });
   const before = contentsOf(place.in('backups'));
   assert.deepEqual(namesIn(to), ['Dog']);
   assert.deepEqual(contentsOf(place.in('backups')), before);
@@ -148,7 +157,7 @@ test('a backup is one file that reading leaves as it is, and a damaged database 
       UPDATE sqlite_schema SET sql = replace(sql, 'description text', 'description text not null') WHERE name = 'categories'`);
   }
   const refused = () =>
-    assert.throws(() => backUp(file, to, { force: true }), says(/^The database .*x\.db is damaged: /));
+    assert.throws(() => backUp(file, to, { force: true, now: NOW }), says(/^The database .*x\.db is damaged: /));
   refused();
   overwrite(file);
   refused();
@@ -160,7 +169,7 @@ test('a backup ends beside a service that writes without a pause', async () => {
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const writer = new Worker(WRITE_WITHOUT_PAUSE, { eval: true, workerData: { file: place.file, stop } });
   await once(writer, 'message');
-  for (let round = 0; round < 3; round += 1) backUp(place.file, place.in(`${round}.db`), { force: false });
+  for (let round = 0; round < 3; round += 1) backUp(place.file, place.in(`${round}.db`), { force: false, now: NOW });
   Atomics.store(stop, 0, 1);
   await once(writer, 'exit');
   assert.deepEqual(
@@ -173,7 +182,7 @@ test('a restore takes the place of a sound database, which is kept with the comm
   using place = await databasePlace();
   const { file } = place;
   const from = place.in('backup.db');
-  backUp(file, from, { force: false });
+  backUp(file, from, { force: false, now: NOW });
   chmodSync(from, 0o644);
   const killed = place.in('killed.db');
   leaveKilled(file, killed);
@@ -181,7 +190,7 @@ test('a restore takes the place of a sound database, which is kept with the comm
   chmodSync(file, 0o644);
   writeFileSync(`${file}.restoring`, 'left by a killed restore, longer than the backup'.repeat(10_000));
   const kept = `${file}.replaced-${NOW}`;
-  assert.equal(restore(from, file, NOW), kept);
+  assert.equal(await restore(from, file, NOW), kept);
   for (const gone of [`${file}-wal`, `${kept}-wal`, `${file}.restoring`]) assert.ok(!existsSync(gone), gone);
   assert.deepEqual([namesIn(file), statSync(file).mode & 0o777], [['Dog'], 0o600]);
   assert.deepEqual([namesIn(kept), statSync(kept).mode & 0o777], [['Cat'], 0o600]);
@@ -189,12 +198,12 @@ test('a restore takes the place of a sound database, which is kept with the comm
     using reader = new DatabaseSync(file);
     reader.exec("PRAGMA journal_mode = WAL; UPDATE categories SET name = 'Late'");
     assert.ok(existsSync(`${file}-shm`));
-    assert.equal(restore(from, file, NOW), `${file}.replaced-${NOW + 1}`, 'what was kept before is not replaced');
+    assert.equal(await restore(from, file, NOW), `${file}.replaced-${NOW + 1}`, 'what was kept before is not replaced');
     assert.ok(!existsSync(`${file}-shm`), 'that of the reader, who has the old database');
     assert.deepEqual(namesIn(`${file}.replaced-${NOW + 1}`), ['Late'], 'its log was moved into it');
   }
   const elsewhere = place.in('new/y.db');
-  assert.equal(restore(from, elsewhere, NOW), undefined);
+  assert.equal(await restore(from, elsewhere, NOW), undefined);
   assert.deepEqual(namesIn(elsewhere), ['Dog']);
 });
 
@@ -203,7 +212,7 @@ test('a copy of a database is restored with the commits of its log', async () =>
   const from = place.in('backup.db');
   leaveKilled(place.file, from);
   const file = place.in('new/y.db');
-  restore(from, file, NOW);
+  await restore(from, file, NOW);
   assert.deepEqual(namesIn(file), ['Cat']);
 });
 
@@ -211,7 +220,7 @@ test('a damaged database is moved aside with its log, and an interrupted restore
   using place = await databasePlace();
   const { file } = place;
   const from = place.in('backup.db');
-  backUp(file, from, { force: false });
+  backUp(file, from, { force: false, now: NOW });
   leaveKilled(file, file, []);
   const killed = place.in('killed.db');
   leaveKilled(file, killed);
@@ -229,7 +238,7 @@ test('a damaged database is moved aside with its log, and an interrupted restore
       `There is no database ${file}, but ${kept}, which a restore moved aside before it was interrupted: end it with \`pet-catalog restore ${file}.restoring\`, or move that elsewhere to begin anew`,
     ),
   );
-  assert.equal(restore(`${file}.restoring`, file, NOW + 5), kept);
+  assert.equal(await restore(`${file}.restoring`, file, NOW + 5), kept);
   assert.deepEqual(namesIn(file), ['Dog']);
   assert.equal(statSync(`${kept}-wal`).size, log, 'the log is with its file');
   await (await openSqlite(file, 'serve')).db.close();
@@ -239,10 +248,10 @@ test('a damaged database is moved aside with its log, and an interrupted restore
     openSqlite(file, 'create'),
     says(/run `pet-catalog restore BACKUP` again, or move that elsewhere/),
   );
-  restore(from, file, NOW);
+  await restore(from, file, NOW);
   overwrite(file);
   chmodSync(file, 0o644);
-  assert.equal(restore(from, file, NOW), `${file}.replaced-${NOW + 1}`);
+  assert.equal(await restore(from, file, NOW), `${file}.replaced-${NOW + 1}`);
   assert.equal(statSync(`${file}.replaced-${NOW + 1}`).mode & 0o777, 0o600, 'what is kept is private, too');
   assert.deepEqual(namesIn(file), ['Dog']);
 });
@@ -251,46 +260,48 @@ test('a restore that is refused leaves everything as it was', async (t) => {
   using place = await databasePlace();
   const { file } = place;
   const from = place.in('backup.db');
-  assert.throws(() => restore(from, file, NOW), says(`There is no backup ${from}`));
-  assert.throws(() => restore(file, file, NOW), says(/belongs to the database/));
+  await assert.rejects(restore(from, file, NOW), says(`There is no backup ${from}`));
+  await assert.rejects(restore(file, file, NOW), says(/belongs to the database/));
   {
     using _served = claimFile(file);
-    assert.throws(() => restore(file, place.in('other.db'), NOW), says(/^A service runs on .*x\.db: copy it with /));
+    await assert.rejects(restore(file, place.in('other.db'), NOW), says(/^A service runs on .*x\.db: copy it with /));
   }
-  backUp(file, from, { force: false });
+  backUp(file, from, { force: false, now: NOW });
   {
     using _claim = claimFile(file);
-    assert.throws(() => restore(from, file, NOW), says(/^Another service runs on the database /));
+    await assert.rejects(restore(from, file, NOW), says(/^Another service runs on the database /));
   }
   {
     using reader = new DatabaseSync(file);
     const rows = reader.prepare('SELECT * FROM categories').iterate();
     rows.next();
     await add(file, 'Bird');
-    assert.throws(() => restore(from, file, NOW), says(`Another command uses the database ${file}: wait for its end`));
+    await assert.rejects(restore(from, file, NOW), says(`Another command uses the database ${file}: wait for its end`));
     rows.return?.();
   }
   const syncing = t.mock.method(fs, 'fsyncSync', () => {
     throw Object.assign(new Error('ENOSPC: no space left on device, fsync'), { code: 'ENOSPC' });
   });
   syncBuiltinESMExports();
-  assert.throws(() => restore(from, file, NOW), says(`Cannot copy ${from} to ${file}: its disk is full; make room`));
+  await assert.rejects(restore(from, file, NOW), says(`Cannot copy ${from} to ${file}: its disk is full; make room`));
   syncing.mock.restore();
   syncBuiltinESMExports();
   {
     using later = new DatabaseSync(from);
     later.exec("INSERT INTO kysely_migration VALUES ('900-later@9.0.0', '')");
   }
-  assert.throws(
-    () => restore(from, file, NOW),
+  await assert.rejects(
+    restore(from, file, NOW),
     says(
       `The tables of the backup ${from} need 9.0.0 or later: install that version, or restore a backup from before it`,
     ),
   );
   overwrite(from);
-  assert.throws(() => restore(from, file, NOW), says(/^The backup .*backup\.db is damaged: .+; restore another one$/));
+  await assert.rejects(restore(from, file, NOW), says(/^The backup .*backup\.db is damaged: .+; restore another one$/));
   truncateSync(from, 0);
-  assert.throws(() => restore(from, file, NOW), says(`${from} holds no catalog; name the file of one`));
-  assert.deepEqual(readdirSync(place.in('.')).sort(), ['backup.db', 'x.db', 'x.db.lock']);
+  await assert.rejects(restore(from, file, NOW), says(`${from} holds no catalog; name the file of one`));
+  // Reading a database that was in use leaves an empty log and its index.
+  const left = readdirSync(place.in('.')).filter((name) => !/-(wal|shm)$/.test(name));
+  assert.deepEqual(left.sort(), ['backup.db', 'x.db', 'x.db.lock']);
   assert.deepEqual(namesIn(file), ['Dog', 'Bird']);
 });

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { openToRead } from './database-file.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** SQLite's result code for a table that is not there (sqlite.org/rescode.html). */
 const SQLITE_ERROR = 1;
@@ -12,19 +12,11 @@ export function countRows(database: DatabaseSync): Record<string, number> {
   return Object.fromEntries(tables.map(({ name }) => [`${name}`, count(name)]));
 }
 
-/**
- * True if one file never held a category or a key, and an earlier one of the same database did: ids are never given
- * again, so it is not what became of the other. Throws `DatabaseNotOpened`.
- */
-export function wasReplaced(earlier: string, later: string): boolean {
-  const [before, after] = [everHeld(earlier), everHeld(later)];
-  return before.some((held, index) => held && !after[index]);
-}
-
-function everHeld(file: string): boolean[] {
-  using database = openToRead(file);
-  const held = ['SELECT 1 FROM category_counter WHERE last_id > 0', 'SELECT 1 FROM api_keys LIMIT 1'];
-  return held.map((sql) => database.prepare(sql).get() !== undefined);
+/** The value of a property of the database; undefined without one, or in tables of an earlier release. */
+export function propertyOf(database: DatabaseSync, name: Tables['database_properties']['name']): string | undefined {
+  const table = "SELECT 1 FROM sqlite_schema WHERE name = 'database_properties'";
+  const value = 'SELECT value FROM database_properties WHERE name = ?';
+  return database.prepare(table).get() && (database.prepare(value).get(name)?.value as string | undefined);
 }
 
 /** The migrations that were applied to a database. Throws `DatabaseNotOpened` if it holds no catalog. */

@@ -9,7 +9,6 @@ const IOERR = 10;
 const [CORRUPT, NOTADB, SHORT_READ] = [11, 26, 522];
 /** SQLite needs at least the 32 KiB of that memory. */
 const FREE_BYTES_MIN = 64 * 1024;
-const LOG_BYTES_NEEDED = 16 * 1024 * 1024;
 const MOUNTS = '/proc/self/mountinfo';
 
 /** The content of a file is damaged. Only this error advises to put a backup in its place. */
@@ -111,13 +110,6 @@ export function findOtherOwner(file: string): Obstacle | undefined {
     return { finding, advice: `run \`chown ${owner} ${path} && chmod u+rw ${path}\`` };
   }
   return undefined;
-}
-
-/** The finding that the disk has no room for the log of a database, so that creates are refused. */
-export function findFullDisk(file: string): Obstacle | undefined {
-  const free = sizeOf(file).diskFreeBytes;
-  if (free >= LOG_BYTES_NEEDED) return undefined;
-  return { finding: `${Math.floor(free / 1024 / 1024)} MiB are free beside ${file}`, advice: 'make room' };
 }
 
 function denied(path: string): Obstacle {
