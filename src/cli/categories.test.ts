@@ -69,3 +69,18 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
   const { stdout: audit } = await run(['audit'], { cwd: folder.path });
   assert.match(audit, new RegExp(` ${userInfo().username} +cli +categories.import +categories +null → .*"count":2`));
 });
+
+test('what a terminal would act upon or turn around is printed as an escape, in tables and JSON', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  writeFileSync(join(folder.path, 'names.json'), JSON.stringify([{ name: 'a\u202Eb\u2066c\u2028d\u00E9' }]));
+  assert.equal((await run(['categories', 'import', 'names.json'], options)).code, 0);
+  for (const args of [
+    ['list', '--json'],
+    ['show', '1'],
+    ['show', '1', '--json'],
+  ]) {
+    const { stdout, stderr } = await run(['categories', ...args], options);
+    assert.ok(stdout.includes('a\\u202eb\\u2066c\\u2028dé'), `${stdout}${stderr}`);
+  }
+});

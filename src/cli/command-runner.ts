@@ -26,6 +26,9 @@ interface DatabaseContext {
   readonly by: Operator;
 }
 
+/** Characters that a terminal acts upon, break lines or turn the direction of text; JSON escapes the others. */
+const UNSEEN = /[\u007F-\u009F\u2028-\u202E\u2066-\u2069]/g;
+
 /** The work of a command, with the operands that its usage names. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a command that prints by itself has no result.
 export type Work = (context: DatabaseContext, ...operands: string[]) => Promise<Printed | void>;
@@ -49,9 +52,13 @@ export type Options = DatabaseContext['options'] & { readonly as?: string; reado
 export function print({ json, text, note, told }: Printed, options: Options, invocation: Invocation): void {
   if (told) invocation.tell(told);
   const isJson = options.json && json !== undefined;
-  if (isJson) invocation.print(JSON.stringify(json));
-  else if (text !== '') invocation.print(text);
+  const shown = isJson ? JSON.stringify(json) : text;
+  if (shown !== '') invocation.print(shown.replaceAll(UNSEEN, escaped));
   if (note && !isJson) invocation.tell(note);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Makes a function that adds commands which work on the database; one that changes it takes `--as`. */

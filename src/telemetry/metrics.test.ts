@@ -7,11 +7,6 @@ test('the processor time is that of the process so far, in seconds', async (t) =
   const { registry } = createMetrics();
   for (let time = 0; time < 2; time += 1) {
     const text = await registry.metrics();
-    const told = [...text.matchAll(/^process_cpu_(\w*)seconds_total (\S+)$/gm)].map(([, kind, value]) => [kind, value]);
-    assert.deepEqual(told, [
-      ['user_', '2'],
-      ['system_', '0.5'],
-      ['', '2.5'],
-    ]);
+    assert.equal(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1], '2.5');
   }
 });

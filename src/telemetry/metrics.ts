@@ -158,38 +158,26 @@ const NODE_METRICS: readonly ((registry: PromClient.Registry, config: object) =>
   require('prom-client/lib/metrics/processOpenFileDescriptors.js'),
   require('prom-client/lib/metrics/processMaxFileDescriptors.js'),
   require('prom-client/lib/metrics/eventLoopLag.js'),
-  require('prom-client/lib/metrics/processResources.js'),
-  require('prom-client/lib/metrics/processHandles.js'),
   require('prom-client/lib/metrics/heapSizeAndUsed.js'),
-  require('prom-client/lib/metrics/heapSpacesSizeAndUsed.js'),
   require('prom-client/lib/metrics/version.js'),
   require('prom-client/lib/metrics/gc.js'),
 ];
-/** Gauges with the suffix of a counter; others of Node's say the same by type. */
-const LEFT_OUT = ['nodejs_active_handles_total', 'nodejs_active_resources_total'];
 const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 const MICROS_PER_SECOND = 1e6;
 
 /** Registers the metrics of the process and of Node.js. */
 function collectProcessMetrics(registry: PromClient.Registry): void {
-  const processorTime = [
-    ['user_', 'user', ({ user }: NodeJS.CpuUsage) => user],
-    ['system_', 'system', ({ system }: NodeJS.CpuUsage) => system],
-    ['', 'user and system', ({ user, system }: NodeJS.CpuUsage) => user + system],
-  ] as const;
-  for (const [kind, spent, micros] of processorTime) {
-    new Counter({
-      name: `process_cpu_${kind}seconds_total`,
-      help: `Total ${spent} CPU time spent in seconds.`,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(micros(process.cpuUsage()) / MICROS_PER_SECOND);
-      },
-    });
-  }
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Total user and system CPU time spent in seconds.',
+    registers: [registry],
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / MICROS_PER_SECOND);
+    },
+  });
   for (const register of NODE_METRICS) register(registry, { eventLoopMonitoringPrecision: 10 });
-  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as PromClient.Histogram<'kind'>;
   for (const kind of GC_KINDS) collections.zero({ kind });
 }

@@ -14,7 +14,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n');
 }
 
-/** Client data may hold line breaks and control characters, which must not reach the terminal. */
+/** Client data may hold line breaks. What else must not reach the terminal is escaped where all is printed. */
 function onOneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
+  return text.replaceAll(/[^\P{Cc}\u007F-\u009F]/gu, ' ');
 }
