@@ -111,13 +111,10 @@ const RIGHT: Readonly<Record<string, Client>> = {
     },
     proxy: { idempotency: ['X-Request-Key'] },
   },
-  'a query by POST': {
+  'a search by POST': {
     habits: { headers: () => ({}) },
-    program: async (client) => {
-      await client.call('POST', '/graphql', 'query');
-      await client.call('POST', '/graphql', 'query');
-    },
-    asked: { customs: { safe: ['POST /graphql'], scope: undefined, triesMax: 10, toleranceMs: 100 } },
+    program: (client) => client.call('POST', '/search', 'ant'),
+    asked: { customs: { safe: ['POST /search'], scope: undefined, triesMax: 10, toleranceMs: 100 } },
   },
   'queries of GraphQL without keys, and mutations with one': { habits: GRAPHQL, program: queries },
   'calls of JSON-RPC, whose id is another with each try': {

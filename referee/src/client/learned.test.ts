@@ -5,11 +5,9 @@ import { areOverlapping, learnedFrom } from './learned.ts';
 import { kindOf } from './note.ts';
 
 for (const [path, kind] of [
-  ['/things', 'GET /things'],
   ['/things/12', 'GET /things/{}'],
   ['/things/0b8f3a52-8a3c-4b5e-9d7e-0c1d2e3f4a5b/parts', 'GET /things/{}/parts'],
   ['/things/cus_Nf9aP0x2Lw', 'GET /things/{}'],
-  ['/organizations', 'GET /organizations'],
   ['/v1/things', 'GET /v1/things'],
 ] as const) {
   test(`${path} is of the kind ${kind}`, () => assert.equal(kindOf('GET', path), kind));

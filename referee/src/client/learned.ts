@@ -46,7 +46,6 @@ export const UNKNOWN_CLIENT: Learned = {
 
 /** Learns from runs without a fault. */
 export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
-  const kinds = [...new Set(runs.flat().map(({ kind }) => kind))];
   const ofKind = (kind: string) => runs.map((notes) => notes.filter((note) => note.kind === kind));
   const byCall = new Map<string, number>();
   const byKind = new Map<string, number>();
@@ -57,12 +56,13 @@ export function learnedFrom(runs: readonly (readonly Note[])[]): Learned {
       byKind.set(kind, Math.max(byKind.get(kind) ?? 0, same.length));
     }
   }
-  const differing = kinds.flatMap((kind) => {
+  const calls = kindsOf(runs);
+  const differing = calls.flatMap(({ kind }) => {
     const counts = ofKind(kind).map(({ length }) => length);
     return new Set(counts).size > 1 ? [`${kind} came ${counts.join(' times, then ')} times without a fault`] : [];
   });
   return {
-    calls: kindsOf(runs),
+    calls,
     // A body or path that is made anew in each run is as often the same as others of its kind.
     expected: ({ call, kind }) => byCall.get(call) ?? byKind.get(kind) ?? 1,
     confirmed: (kind) => Math.min(...ofKind(kind).map((notes) => notes.filter(isConfirmed).length)),

@@ -180,8 +180,8 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
   const { plays, learned, isScripted, isWhole } = played;
   const failed = plays.find(({ failure }) => failure !== undefined);
   if (failed) return { code: 2, reason: failed.failure ?? '' };
-  const requests = plays.reduce((sum, play) => sum + play.requests.length, 0);
-  if (requests === 0) return { code: 2, reason: 'No request came: does the command use REFEREE_URL?' };
+  if (plays.every(({ requests }) => requests.length === 0))
+    return { code: 2, reason: 'No request came: does the command use REFEREE_URL?' };
   if (cells.some(({ verdict, isKnown }) => verdict === 'broken' && !isKnown)) {
     return { code: 1, reason: 'a rule is broken' };
   }
@@ -190,7 +190,8 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
   if (stale) return { code: 1, reason: `${stale.place}: "${stale.text}" is stale: it was not broken; remove the line` };
   if (plays.some(({ command }) => command?.timedOut)) return { code: 2, reason: 'the command did not end in time' };
   if (isScripted) {
-    const unforced = plays.find((play) => hasFailed(play) && !wanted.isFailureAllowed && isSurvivable(play));
+    const failing = plays.filter(({ command }) => command !== undefined && command.exit !== 0);
+    const unforced = wanted.isFailureAllowed ? undefined : failing.find(isSurvivable);
     if (unforced)
       return { code: 4, reason: `the command failed under ${unforced.script}, which it could have survived` };
     const short = plays.find(({ reached, steps }) => reached < steps);
@@ -204,10 +205,6 @@ function exitOf(cells: readonly Cell[], { played, wanted }: Omit<Context, 'judge
     if (open) return { code: 3, reason: `${open.rule} was not tested for ${open.kind}` };
   }
   return { code: 0, reason: 'no rule is broken' };
-}
-
-function hasFailed({ command }: Play): boolean {
-  return command !== undefined && command.exit !== 0;
 }
 
 /** True if a client could have ended well: no step ends its key, and no failure goes on for too long. */

@@ -45,11 +45,6 @@ export const USUAL_CUSTOMS: Customs = {
 
 const UNAWARE = 'no request that came after a refusal could know of it; --scope key says that all share one limit';
 
-interface RuleText {
-  readonly asks: string;
-  readonly fix: string;
-}
-
 /** Every rule, in the order of the table. */
 export const RULES = {
   waits: {
@@ -88,7 +83,7 @@ export const RULES = {
     asks: 'A call that a retry would have cured is retried',
     fix: 'repeat a call after 429, 500, 503 or a lost answer, as the other rules ask',
   },
-} as const satisfies Readonly<Record<string, RuleText>>;
+} as const satisfies Readonly<Record<string, { asks: string; fix: string }>>;
 
 export type RuleName = keyof typeof RULES;
 
@@ -255,7 +250,7 @@ class Judging {
     const retries = waits.length - (chain.calls - 1);
     if (retries < RETRIES_JUDGED_MIN * chain.calls) {
       // A client that gave up before needs no backoff.
-      if (!last.isFinal && !last.isWaitAsked && isFailedByScript(last)) this.#test('backs-off', last);
+      if (!last.isFinal && !last.isWaitAsked && (last.step !== null || last.isEarly)) this.#test('backs-off', last);
       return;
     }
     const longest = waits.toSorted((one, other) => other - one).slice(0, retries);
@@ -330,19 +325,13 @@ class Judging {
       if (request.isDone) this.#test('once', request);
     }
     for (const same of Map.groupBy(creates, ({ call }) => call).values()) this.#judgeIdentities(same, creates);
-    for (const same of Map.groupBy(
-      creates,
-      ({ idempotencyKey, method, path }) => `${idempotencyKey} ${method} ${path}`,
-    ).values()) {
+    for (const same of Map.groupBy(creates, linkOf).values()) {
       const [first, ...later] = same.filter(({ body }) => body !== null);
       const other = first?.idempotencyKey == null ? undefined : later.find(({ body }) => body !== first.body);
       const before = other && same.findLast((each) => isKnownTo(each, other) && each.isUnknown);
       if (!other || !before) continue;
-      this.#find(
-        'retries-safely',
-        before,
-        `${named(other)} repeats ${mention(before)} with the same key, and another body`,
-      );
+      const text = `repeats ${mention(before)} with the same key, and another body`;
+      this.#find('retries-safely', before, `${named(other)} ${text}`);
     }
   }
 
@@ -391,17 +380,11 @@ class Judging {
       if ((isLast && command === undefined) || (repeat && !isComparable)) continue;
       this.#test('tolerates', greased);
       if (command && command.exit !== 0 && (isOnlyGrease || isLast)) {
-        this.#find(
-          'tolerates',
-          greased,
-          `${named(greased)} had an answer with unknown members, and the command failed`,
-        );
+        const text = 'had an answer with unknown members, and the command failed';
+        this.#find('tolerates', greased, `${named(greased)} ${text}`);
       } else if (repeat) {
-        this.#find(
-          'tolerates',
-          greased,
-          `${named(repeat)} repeats ${mention(greased)}, whose answer had unknown members`,
-        );
+        const text = `repeats ${mention(greased)}, whose answer had unknown members`;
+        this.#find('tolerates', greased, `${named(repeat)} ${text}`);
       }
     }
   }
@@ -433,11 +416,8 @@ class Judging {
       const groups = Map.groupBy(all, linkOf).values();
       const open = [...groups].map((requests) => requests.at(-1)).find((last) => last && !isAnswered(last));
       if (command.exit !== 0 || !open || all.filter(isConfirmed).length >= wanted) continue;
-      this.#find(
-        'tells',
-        open,
-        `${named(open)} was the last try of its call, with ${endOf(open)}, and the command exited with 0`,
-      );
+      const text = `was the last try of its call, with ${endOf(open)}, and the command exited with 0`;
+      this.#find('tells', open, `${named(open)} ${text}`);
     }
   }
 }
@@ -449,10 +429,6 @@ function isAnswered(request: Request): boolean {
 
 function isRefusedByScript({ step, status }: Request): boolean {
   return (status === 401 && step === null) || /^(revoked|status)/.test(step ?? '');
-}
-
-function isFailedByScript({ step, isEarly }: Request): boolean {
-  return step !== null || isEarly;
 }
 
 /** Requests with one key and path belong together, as do those of one call. */

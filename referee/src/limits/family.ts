@@ -24,19 +24,19 @@ const NONE: Family = {
   read: () => ({ limit: undefined, remaining: undefined, reset: undefined }),
 };
 
-/** Finds the family in answers; `names` are the three headers, if they are known. */
-export function familyOf(answers: readonly Answer[], names?: readonly string[]): Family {
+/** Finds the families in answers, at least one; `names` are the three headers, if they are known. */
+export function familiesOf(answers: readonly Answer[], names?: readonly string[]): [Family, ...Family[]] {
+  const candidates = names ? [names] : PREFIXES.map((prefix) => ['Limit', 'Remaining', 'Reset'].map((n) => prefix + n));
   for (const answer of answers) {
-    const found = threeHeaders(answer, names) ?? (names ? undefined : draft(answer));
-    if (found) return found;
+    const all = [...candidates.map((each) => threeHeaders(answer, each)), names ? undefined : draft(answer)];
+    const [first, ...others] = all.filter((each) => each !== undefined);
+    if (first) return [first, ...others];
   }
-  return NONE;
+  return [NONE];
 }
 
-function threeHeaders(answer: Answer, given?: readonly string[]): Family | undefined {
-  const candidates = given ? [given] : PREFIXES.map((prefix) => ['Limit', 'Remaining', 'Reset'].map((n) => prefix + n));
-  const found = candidates.find((names) => names.slice(0, 2).some((name) => answer.headers.has(name.toLowerCase())));
-  if (!found) return undefined;
+function threeHeaders(answer: Answer, found: readonly string[]): Family | undefined {
+  if (!found.slice(0, 2).some((name) => answer.headers.has(name.toLowerCase()))) return undefined;
   const textOf = ({ headers }: Answer, name: string) => headers.get(name.toLowerCase());
   // A header that the first answer lacks is none of the family's.
   const [limit = '', remaining = '', told = ''] = found.map((name) => (textOf(answer, name) === undefined ? '' : name));
@@ -128,6 +128,8 @@ function numberIn(text: string | undefined): number | undefined {
   return text !== undefined && NUMBER.test(text.trim()) ? Number(text) : undefined;
 }
 
+/** The window of a policy; which one of several applies is not told. */
 function windowIn(policy: string | undefined): number | undefined {
-  return numberIn(/;\s*w=(\d+)/.exec(policy ?? '')?.[1]);
+  const [first, ...others] = (policy ?? '').matchAll(/;\s*w=(\d+)/g);
+  return others.length > 0 ? undefined : numberIn(first?.[1]);
 }

@@ -30,8 +30,11 @@ export interface Limited extends Reading {
   readonly isFresh: boolean;
   /** A larger limit is not spent. */
   readonly limitMax: number;
-  /** The time in which `Limit` requests come back. */
-  readonly windowSeconds: number;
+  /** The time in which `Limit` requests come back, as an option or else a header tells, and as the header alone does. */
+  readonly windowSeconds: number | undefined;
+  readonly toldSeconds: number | undefined;
+  /** Other families of headers in the same answers. */
+  readonly others: readonly (Pick<Reading, 'read'> & { readonly name: string })[];
   /** Seconds by which the moment of one window may differ from answer to answer. */
   readonly resetTolerance: number;
 }

@@ -1,7 +1,7 @@
 import { Mistake } from '../mistake.ts';
 import { Client } from './client.ts';
 import { type Exchange, Skipped, type Wanted } from './exchange.ts';
-import { type Family, familyOf } from './family.ts';
+import { type Family, familiesOf } from './family.ts';
 import { judgeBy } from './judging.ts';
 import type { Limited } from './limited.ts';
 import { reach } from './reach.ts';
@@ -14,7 +14,6 @@ import { type Pace, Trial } from './trial.ts';
 const FIRST_REQUESTS = 3;
 const REFILL_SECONDS = 1.1;
 const TRIES_MAX = 5;
-const WINDOW_SECONDS = 60;
 const MASK = '***';
 const SECRET_LENGTH_MIN = 8;
 
@@ -50,8 +49,8 @@ export async function judgeLimit(options: LimitsOptions): Promise<{ report: Repo
   const requestsMax = options.requestsMax - 1;
   const trial = new Trial(client, { ...options, requestsMax });
   const opening = await open(trial, client, options);
-  const family = familyOf(opening.answers, options.headers);
-  trial.limited = limitedBy(family, opening, options);
+  const [family, ...others] = familiesOf(opening.answers, options.headers);
+  trial.limited = { ...limitedBy(family, opening, options), others };
   const isAnnounced = family.names.limit !== '' || family.names.remaining !== '';
   if (!isAnnounced) await requireLimit(trial, requestsMax);
   const rules = rulesFor(family, opening);
@@ -110,7 +109,7 @@ async function answered(trial: Trial, wanted: Wanted): Promise<Exchange> {
   }
 }
 
-function limitedBy(family: Family, { answers, around }: Opening, options: LimitsOptions): Limited {
+function limitedBy(family: Family, { answers, around }: Opening, options: LimitsOptions): Omit<Limited, 'others'> {
   const { first, second, stranger, refused, windowSeconds, requestsMax } = options;
   const { read, names } = family;
   const taken = takenBy(family, { answers, around });
@@ -133,7 +132,8 @@ function limitedBy(family: Family, { answers, around }: Opening, options: Limits
     begun,
     isFresh: isClear && limit !== undefined && remaining === limit - 1,
     limitMax: names.limit === '' ? requestsMax : requestsMax - OTHER_REQUESTS,
-    windowSeconds: windowSeconds ?? family.windowSeconds ?? WINDOW_SECONDS,
+    windowSeconds: windowSeconds ?? family.windowSeconds,
+    toldSeconds: family.windowSeconds,
     isRefusal,
   };
 }

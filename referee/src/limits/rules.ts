@@ -20,6 +20,7 @@ const SKEW_SECONDS = 5;
 const BEYOND_RESET_SECONDS = 2;
 /** A shorter wait may be over sooner, as it is rounded up. */
 const TELLING_SECONDS_MIN = 4;
+const NO_RESET = 'no header tells of the reset';
 
 /** The rules that every limit keeps, for any API; what they ask and how answers are read is data of the trial. */
 export const LIMIT_RULES = {
@@ -73,16 +74,8 @@ export const LIMIT_RULES = {
   'limits.per-key': {
     expected: 'another caller admitted while the limited one is refused',
     judge: given(refusals, async ([refused], trial) => {
-      const { stranger, isRefusal, read } = limitedOf(trial);
-      const wanted = known(stranger, 'there is no other caller; --other-header names one');
-      const credentials = Object.entries(wanted.headers ?? {});
-      const before = trial.answered.findLast((exchange) => {
-        const { headers } = exchange.sent;
-        return !isRefusal(exchange) && credentials.every(([name, value]) => headers[name] === value);
-      });
-      const { remaining } = before ? read(before) : {};
-      if (remaining !== undefined && remaining < 1) throw new Skipped('the other caller has spent its limit');
-      const other = await trial.sendOnce(wanted);
+      const { stranger, isRefusal } = limitedOf(trial);
+      const other = await trial.sendOnce(known(stranger, 'there is no other caller; --other-header names one'));
       expect(!isRefusal(other), 'another key is refused as well', refused, other);
     }),
   },
@@ -131,13 +124,20 @@ export const LIMIT_RULES = {
     }),
   },
   'limits.window-as-told': {
-    expected: 'a refusal shortly before half of the wait that Retry-After names',
+    expected: 'a refusal shortly before the end of the wait, and a limit that is back as Reset and w tell',
     needs: 'full',
     place: 'waits',
-    judge: given(waitOut, ({ first, told, early }, trial) => {
-      const before = known(early, `Retry-After is a wait of ${told} s alone`);
-      const isRefused = limitedOf(trial).isRefusal(before);
-      expect(isRefused, `admitted before half of the ${told} s were over`, first, before);
+    judge: given(waitOut, ({ first, early, marginSeconds, after }, trial) => {
+      const { read, isRefusal, toldSeconds } = limitedOf(trial);
+      if (early) expect(isRefusal(early), `admitted ${marginSeconds} s before the wait was over`, first, early);
+      const [then, now, date] = [read(first), read(after), dateOf(after)];
+      const [from, until] = [known(then.reset, NO_RESET), known(now.reset, NO_RESET)];
+      const isRenewed = then.limit === now.limit && (now.remaining ?? 0) >= (now.limit ?? 0) / 2;
+      if (!isRenewed || date === undefined || !isUnixTime(from)) throw new Skipped('no window began anew');
+      expect(from - date <= SKEW_SECONDS, `the limit was back ${from - date} s before its Reset`, first, after);
+      const [told, between, ahead] = [toldSeconds ?? until - from, until - from, until - date];
+      expect(between >= told - SKEW_SECONDS, `the window of ${told} s was over after ${between} s`, first, after);
+      expect(ahead <= told + SKEW_SECONDS, `Reset is ${ahead} s ahead, in a window of ${told} s`, after);
     }),
   },
   'limits.last-token': {
@@ -161,6 +161,24 @@ export const LIMIT_RULES = {
     place: 'looks-back',
     judge(trial) {
       for (const exchange of trial.answered) expectAhead(limitedOf(trial), exchange);
+    },
+  },
+  'limits.families-agree': {
+    expected:
+      'the same in every family of headers that an answer has, unless both Limit and Reset tell of another window',
+    place: 'looks-back',
+    judge(trial) {
+      const { read, others } = limitedOf(trial);
+      const other = known(others[0], 'there is one family');
+      for (const exchange of trial.answered) {
+        const [told, own] = [read(exchange), other.read(exchange)];
+        const differing = (['limit', 'remaining', 'reset'] as const).filter((member) => {
+          const distance = Math.abs((told[member] ?? Number.NaN) - (own[member] ?? Number.NaN));
+          return distance > (member === 'reset' ? BEYOND_RESET_SECONDS : 0);
+        });
+        const isOther = differing.includes('limit') && differing.includes('reset');
+        expect(differing.length === 0 || isOther, `${differing.join(' and ')} differ in ${other.name}`, exchange);
+      }
     },
   },
 } as const satisfies RuleTable;

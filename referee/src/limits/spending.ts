@@ -14,9 +14,13 @@ const SPENDING_SECONDS_MAX = 25;
 const RESERVED_SECONDS = 4;
 const REFUSALS = 3;
 const WINDOWS_MAX = 2;
-/** A shorter wait has no half that is worth a look. */
-const HALVED_SECONDS_MIN = 6;
+/** Taken for the window where nothing tells of it. */
+const WINDOW_SECONDS = 60;
+/** The time before the end of a wait in which it may be over, since it is rounded up: at least, and as its share. */
+const MARGIN_SECONDS_MIN = 3;
+const MARGIN_SHARE = 1 / 10;
 const TRIES_MAX = 5;
+const NO_WAIT = 'no refusal tells the end of the wait';
 export const NO_REFUSALS = 'the caller was never refused';
 
 /** Answers to the limited caller that were asked for at once: one, or several. A failure of the server is none of them. */
@@ -80,11 +84,11 @@ export async function elsewhere(trial: Trial) {
   await trial.once(refusals);
   const second = known(limitedOf(trial).second, 'there is no other request; --second names one');
   const refused = await askUntilRefused(trial);
-  const refusedAt = trial.secondsPassed;
+  const left = trial.secondsLeft;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const exchange = await trial.sendOnce(second);
     const isAnswer = exchange.status < 500 || limitedOf(trial).isRefusal(exchange);
-    if (isAnswer) return { refused, exchange, secondsLater: trial.secondsPassed - refusedAt };
+    if (isAnswer) return { refused, exchange, secondsLater: left - trial.secondsLeft };
   }
   throw new Skipped('the server fails again and again');
 }
@@ -98,18 +102,25 @@ export async function waitOut(trial: Trial) {
 async function outlast(trial: Trial) {
   const { isRefusal } = limitedOf(trial);
   const first = await askUntilRefused(trial);
-  const told = known(retryAfterOf(first), 'there is no Retry-After');
-  const why = 'Retry-After lasts';
+  const told = retryAfterOf(first);
+  const why = 'the wait lasts';
+  const marginSeconds = Math.max(MARGIN_SECONDS_MIN, Math.ceil((told ?? 0) * MARGIN_SHARE));
   let early: Exchange | undefined;
-  if (trial.options.isFull && told >= HALVED_SECONDS_MIN) {
-    await trial.wait(Math.floor(told / 2) - 1, why);
+  if (trial.options.isFull && told !== undefined && told >= 2 * marginSeconds) {
+    await trial.wait(told - marginSeconds, why);
     early = await askLimited(trial);
   }
   // A refusal may lengthen the wait; the last one says how long it is.
   const refused = early && isRefusal(early) ? early : first;
-  const seconds = early ? (retryAfterOf(refused) ?? told) : told;
+  const seconds = known(early ? (retryAfterOf(refused) ?? told) : (told ?? aheadOf(trial, first)), NO_WAIT);
   await trial.wait(seconds, why);
-  return { first, told, early, refused, seconds, after: await askLimited(trial) };
+  return { first, marginSeconds, early, refused, seconds, after: await askLimited(trial) };
+}
+
+/** The seconds until the Reset of an answer. */
+function aheadOf(trial: Trial, exchange: Exchange): number | undefined {
+  const [{ reset }, date] = [limitedOf(trial).read(exchange), dateOf(exchange)];
+  return reset === undefined || date === undefined ? undefined : Math.max(0, reset - date);
 }
 
 /** Spends what is left, and returns the refusal. Skipped if there is none. */
@@ -134,8 +145,15 @@ async function askLimited(trial: Trial): Promise<Exchange> {
   throw new Skipped('the server fails again and again');
 }
 
-/** Sends the limited request `count` times at once. Skipped without a limited caller. */
+/** Sends the limited request, or several at once. A 5xx alone may be a failure, so it is asked once more. */
 async function ask(trial: Trial, count: number): Promise<Group> {
+  const group = await askAtOnce(trial, count);
+  if (count > 1 || !group.refused.some(({ status }) => status >= 500)) return group;
+  const again = await askAtOnce(trial, 1);
+  return again.refused.length > 0 ? again : { ...again, unknown: again.unknown + 1 };
+}
+
+async function askAtOnce(trial: Trial, count: number): Promise<Group> {
   const { first } = limitedOf(trial);
   const sent = Array.from({ length: count }, () =>
     trial.sendOnce(first, count > 1 ? { isAlone: true } : {}).catch((error: unknown) => {
@@ -151,7 +169,10 @@ async function ask(trial: Trial, count: number): Promise<Group> {
 
 function groupOf(trial: Trial, answered: readonly Exchange[], count: number): Group {
   const { isRefusal } = limitedOf(trial);
-  const refused = answered.filter(isRefusal);
+  const refusals = answered.filter(isRefusal);
+  // Beside refusals of another status a 5xx is a failure.
+  const clear = refusals.filter(({ status }) => status < 500);
+  const refused = clear.length > 0 ? clear : refusals;
   const admitted = answered.filter(({ status }) => status < 400);
   const other = answered.find((exchange) => {
     return exchange.status >= 400 && exchange.status < 500 && !isRefusal(exchange);
@@ -287,12 +308,32 @@ function isMoving(trial: Trial, groups: readonly Group[]): boolean {
   return latest - earliest > resetTolerance || isNear;
 }
 
-/** By the server's clock, plus a second, as a date has no fractions; without a date by the referee's clock. */
+/**
+ * By the server's clock, plus a second, as a date has no fractions; without a date by the referee's clock. Where no
+ * window is told, Remaining tells what came back, and no more than `Limit` in a second.
+ */
 function refilledIn(trial: Trial, groups: readonly Group[]): number {
   if (!isMoving(trial, groups)) return 0;
+  const { windowSeconds, names } = limitedOf(trial);
   const all = groups.flatMap(({ admitted, refused }) => [...admitted, ...refused]);
   const dates = all.map(dateOf).filter((date) => date !== undefined);
   const seconds =
     dates.length > 0 ? Math.max(...dates) - Math.min(...dates) : all.reduce((sum, each) => sum + each.seconds, 0);
-  return Math.ceil((limitOf(trial, groups) * (seconds + 1)) / limitedOf(trial).windowSeconds);
+  const isTold = windowSeconds !== undefined || names.remaining === '';
+  const most = Math.ceil((limitOf(trial, groups) * (seconds + 1)) / (windowSeconds ?? (isTold ? WINDOW_SECONDS : 1)));
+  return isTold ? most : Math.min(most, gainedIn(trial, groups) + 1);
+}
+
+/** The requests that came back between answers, by their Remaining. */
+function gainedIn(trial: Trial, groups: readonly Group[]): number {
+  let gained = 0;
+  let before: number | undefined;
+  for (const { admitted } of groups) {
+    const told = admitted.flatMap((exchange) => limitedOf(trial).read(exchange).remaining ?? []);
+    if (told.length === 0) continue;
+    const left = Math.min(...told);
+    if (before !== undefined) gained += Math.max(0, left + admitted.length - before);
+    before = left;
+  }
+  return gained;
 }

@@ -83,11 +83,6 @@ export class Trial {
     return this.#latency;
   }
 
-  /** Seconds since the trial began. */
-  get secondsPassed(): number {
-    return this.#secondsMax - this.secondsLeft;
-  }
-
   get secondsLeft(): number {
     return this.#endsAt - this.#pace.now();
   }

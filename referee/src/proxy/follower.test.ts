@@ -67,12 +67,3 @@ test('a limit holds for its time, and until the whole second that a date can nam
     assert.equal(follower.take(at('GET /')), undefined, 'what is left is forgiven');
   }
 });
-
-test('a step that could not be played is given back', () => {
-  const { follower } = following('grease,lost');
-  const [first, second] = [follower.take(at('GET /')), follower.take(at('GET /'))];
-  assert.ok(first && second);
-  follower.giveBack(first);
-  assert.equal(follower.reached, 1);
-  assert.equal(follower.take(at('GET /'))?.step.name, 'grease');
-});

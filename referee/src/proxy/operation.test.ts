@@ -11,7 +11,6 @@ for (const [body, operation] of [
   [{ query: 'query A { a } mutation B { b }', operationName: 'B' }, 'mutation B'],
   [[{ query: '{ a }' }, { query: 'mutation { b }' }], 'mutation'],
   [{ query: 'query optimisation of mutations' }, undefined],
-  [{ query: 7 }, undefined],
   [{ jsonrpc: '2.0', method: 'tools/call, (now)' }, 'tools/call_now_'],
   [{ method: 'card' }, undefined],
   [null, undefined],

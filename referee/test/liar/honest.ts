@@ -1,5 +1,8 @@
-import { head, isLimited, type Lying, REFUSED, say } from './lie.ts';
+import { head, isLimited, type Lying, REFUSED, REMAINING, say } from './lie.ts';
 import { bucket, clockWindow, slidingLog } from './limiter.ts';
+import type { Answer, Asked } from './server.ts';
+
+const isLast = (asked: Asked, { headers }: Answer) => isLimited(asked) && headers[REMAINING] === 0;
 
 /** Limiters that are right, each in a way of its own. */
 export const HONEST: Readonly<Record<string, Lying>> = {
@@ -10,6 +13,9 @@ export const HONEST: Readonly<Record<string, Lying>> = {
     ...head(REFUSED, 'retry-after', () => 1),
   },
   'a bucket with a burst below the rate': { limiter: bucket(15) },
+  'a failure in place of the last token': say({ status: 200, when: isLast }, (answer) => {
+    answer.status = 503;
+  }),
   'a sliding window': { limiter: slidingLog },
   'minutes of the wall clock': { limiter: clockWindow() },
   'days only': { limiter: clockWindow(86_400) },

@@ -117,11 +117,11 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
     },
   ],
   [
-    'a key is admitted again after a quarter of Retry-After',
+    'a key is admitted again after three fifths of Retry-After',
     'limits.window-as-told',
     limit((decided, key, counters, now) => {
       const told = counters.minute.ends;
-      if (key.isLimited && told > 0 && now >= told - 45 && counters.minute.used >= key.minute) {
+      if (key.isLimited && told > 0 && now >= told - 24 && counters.minute.used >= key.minute) {
         counters.minute = { ends: 0, used: 0 };
       }
       return decided(key, counters, now);
@@ -155,4 +155,5 @@ export const LIES_OF_RESET: typeof LIES = [
       answer.headers[RESET] = Math.floor(now);
     }),
   ],
+  ['Reset is an hour late', 'limits.window-as-told', head({}, RESET, (at) => Number(at) + 3_600)],
 ];
