@@ -169,7 +169,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
     categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
-    backups: backups(read('BACKUP_DIR', asIs), {
+    backups: backups(read('BACKUP_DIR', String), {
       everySeconds: read('BACKUP_EVERY', duration('such as 10m, 6h or 24h', { min: 1, max: INTERVAL_SECONDS_MAX })),
       keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
     }),
@@ -238,14 +238,8 @@ export function isSettingName(name: string): boolean {
   return KNOWN_NAMES.has(name);
 }
 
-/** A name that is set and has no effect, in a sentence, and what `doctor` advises. */
-export interface IneffectiveSetting {
-  readonly finding: string;
-  readonly advice: string;
-}
-
-/** Lists the names in `.env` that are nearly those of settings. */
-export function findIneffective({ file }: ConfigSources): IneffectiveSetting[] {
+/** Lists the names in `.env` that are nearly those of settings, each in a sentence, with what `doctor` advises. */
+export function findIneffective({ file }: ConfigSources): { finding: string; advice: string }[] {
   return Object.keys(file).flatMap((name) => {
     if (KNOWN_NAMES.has(name)) return [];
     const [near] = [...KNOWN_NAMES]
@@ -270,10 +264,6 @@ export function withoutPassword(value: string): string {
 
 function present(value: string | undefined): value is string {
   return value !== undefined && value !== '';
-}
-
-function asIs(text: string): string {
-  return text;
 }
 
 /** Reads an empty text as undefined. */

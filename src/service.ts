@@ -64,7 +64,7 @@ export interface Service extends AsyncDisposable {
 }
 
 export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
-  readonly log: Pick<EventSinks, 'log' | 'write'>;
+  readonly log: Pick<EventSinks, 'log' | 'write'> & { onLoss?(listener: (lines: number) => void): void };
   /** Ends the wait for a database that does not answer yet. */
   readonly stop?: AbortSignal;
   /** True if the caller holds the claim on the database. */
@@ -94,6 +94,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const time = systemTime();
   const metrics = createMetrics();
   const redis = config.redis && withoutPassword(config.redis.url);
+  log.onLoss?.((lines) => metrics.logLinesLost.inc(lines));
   const events = createEvents({ ...log, accessLog, metrics, redis });
   const tracing = opened.use(options.isTraced ? await sendTraces() : NO_TRACING);
   await awaitDatabase(database, { stop, onWait: events.databaseAwaited });

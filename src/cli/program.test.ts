@@ -50,3 +50,8 @@ test('an operator without a name is known by the number of the user', (t) => {
   assert.deepEqual(operatorOf('dana', env), { actor: 'dana', via: 'cli', user });
   assert.throws(() => operatorOf(' ', env), { message: 'The name of an operator is 1 to 100 visible characters' });
 });
+
+test('an argument that is not UTF-8 is refused, since Node.js has put U+FFFD in its place', async () => {
+  const { code, stderr } = await run(['keys', 'create', '--name', 'caf\uFFFD'], { cwd: tmpdir() });
+  assert.deepEqual([code, stderr], [2, 'pet-catalog: an argument is not UTF-8; send it as UTF-8\n']);
+});

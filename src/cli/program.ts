@@ -28,6 +28,8 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 /** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
+    // Node.js puts it in the place of bytes that are not UTF-8: a name would be stored damaged.
+    if (args.some((arg) => arg.includes('\uFFFD'))) throw new UsageError('an argument is not UTF-8; send it as UTF-8');
     const program = await createProgram(invocation, args[0]);
     await program.parseAsync(args, { from: 'user' });
     return 0;

@@ -84,11 +84,11 @@ async function serve(
   { flags, shown }: { flags: ServeFlags; shown: readonly ShownSetting[] },
 ): Promise<void> {
   const { stop } = invocation;
-  const { log, write, close } = openLog(config.logLevel, invocation.hasColours('stderr'));
+  const { close, ...log } = openLog(config.logLevel, invocation.hasColours('stderr'));
   let failed: DatabaseNotOpened | undefined;
   {
     await using opened = await openService(config, {
-      log: { log, write },
+      log,
       stop,
       isClaimed: flags.ephemeral === true,
       isTraced: asksForTraces(invocation.env),

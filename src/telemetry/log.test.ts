@@ -97,17 +97,21 @@ test('the end waits for a slow reader, and half a second for one that stalls', a
 });
 
 for (const kind of ['socket', 'pipe'] as const) {
-  test(`for a reader of a ${kind} that stalls a mebibyte is kept, and no more`, { timeout: 60_000 }, async () => {
+  test(`for a reader of a ${kind} that stalls a mebibyte is kept, and no more; what is lost is counted`, {
+    timeout: 60_000,
+  }, async () => {
     using folder = temporaryFolder();
     const script = `
       import { setImmediate as nextTurn } from 'node:timers/promises';
       import { openLog } from '${new URL('./log.ts', import.meta.url)}';
-      const { write } = openLog('info');
+      const { write, onLoss } = openLog('info');
+      let lost = 0;
+      onLoss((lines) => (lost += lines));
       for (let lines = 0; lines < 64; lines += 1) {
         write('x'.repeat(65_535) + '\\n');
         await nextTurn();
       }
-      process.stdout.write(String(process.stderr.writableLength), () => process.exit());`;
+      process.stdout.write(\`\${process.stderr.writableLength} \${lost}\`, () => process.exit());`;
     const unread = kind === 'pipe' ? openPipe(join(folder.path, 'pipe')) : 'pipe';
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
       stdio: ['ignore', 'pipe', unread],
@@ -117,7 +121,9 @@ for (const kind of ['socket', 'pipe'] as const) {
       // Nothing was read of stderr until here.
       child.stderr?.resume();
       await once(child, 'close');
-      assert.ok(Number(printed) >= 1_048_576 && Number(printed) <= 1_048_576 + 65_536, printed);
+      const [kept = 0, lost = 0] = printed.split(' ').map(Number);
+      assert.ok(kept >= 1_048_576 && kept <= 1_048_576 + 65_536, printed);
+      assert.ok(lost > 0 && lost <= 64 - 16, printed);
     } finally {
       child.kill('SIGKILL');
       if (typeof unread === 'number') closeSync(unread);

@@ -20,10 +20,11 @@ export function openLog(level: string, isColoured = false) {
   const isTerminal = process.stderr.isTTY === true;
   const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
+  let onLoss = (_lines: number) => {};
   const flush = () => {
     const text = lines;
     lines = '';
-    if (text !== '') writeText(redact(text));
+    if (text !== '' && !writeText(redact(text))) onLoss(text.split('\n').length - 1);
   };
   /** Writes a preformatted JSON line, including its line feed. */
   const write = (line: string) => {
@@ -34,6 +35,10 @@ export function openLog(level: string, isColoured = false) {
   return {
     log: pino({ level, base: null }, { write }),
     write,
+    /** Calls back with how many lines were lost. */
+    onLoss(listener: (lines: number) => void) {
+      onLoss = listener;
+    },
     /** Flushes, and gives the reader half a second to drain the buffer. */
     async close() {
       flush();
@@ -56,15 +61,17 @@ function isStream(): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
 
-function writeToStream(text: string): void {
-  if (process.stderr.writableLength < BUFFERED_BYTES_MAX) process.stderr.write(text);
+function writeToStream(text: string): boolean {
+  const hasRoom = process.stderr.writableLength < BUFFERED_BYTES_MAX;
+  if (hasRoom) process.stderr.write(text);
+  return hasRoom;
 }
 
-function writeToFile(text: string): void {
+function writeToFile(text: string): boolean {
   try {
-    writeSync(STDERR, text);
+    return writeSync(STDERR, text) > 0;
   } catch {
-    // There is nowhere left to report a failing log.
+    return false;
   }
 }
 

@@ -70,6 +70,10 @@ function requestMetrics({ counter, gauge, registered }: Makers) {
       'listener',
       'api',
     ]),
+    logLinesLost: counter(
+      'log_lines_lost_total',
+      'Lines of the log that were lost because its reader stalls or its disk is full',
+    ),
     connectionsRefused: counter('connections_refused_total', 'Connections closed as they came, beyond CONNECTIONS_MAX'),
     connectionsCutOff: counter(
       'connections_cut_off_total',

@@ -40,7 +40,8 @@ after(() => {
 function at(name: string) {
   const cwd = join(folder.path, name);
   mkdirSync(cwd);
-  const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent' };
+  // A NODE_OPTIONS of the machine loads nothing into it.
+  const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', NODE_OPTIONS: '--require /nonexistent.js' };
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(cwd, OTHER_USER, OTHER_USER);
   const asAnother = ['setpriv', `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, '--clear-groups', file] as const;

@@ -239,31 +239,6 @@ test('every alert has a severity, and a page of the runbook that is there', () =
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
 });
 
-test('events are annotations while they happen', { skip: noPromtool }, () => {
-  const series = (name: string, labels: string, values: string) => ({
-    series: `pet_catalog_${name}{${SCRAPED}${labels}}`,
-    values,
-  });
-  const happening = [
-    series('build_info', ',version="1"', '1x79 stale'),
-    series('build_info', ',version="2"', '_x79 1x80'),
-    series('bans_total', ',plan="pro"', '0x79 1x80'),
-    series('limiter_degraded', '', '0x79 1x7 0x80'),
-    series('storage_failing', ',work="write"', '0x79 1x7 0x80'),
-  ];
-  const events = dashboard.annotations.list.filter(({ name }) => name !== 'Start');
-  assert.equal(events.length, 4);
-  const expected = events.flatMap(({ expr }): Expected[] => [
-    [expr, '18m', false],
-    [expr, '21m', true],
-    [expr, '25m', false],
-  ]);
-  assert.equal(complaints(happening, expected), '');
-  const start = dashboard.annotations.list.find(({ name }) => name === 'Start');
-  const started = [{ series: `process_start_time_seconds{${SCRAPED}}`, values: '7x40' }];
-  assert.equal(complaints(started, [[`(${start?.expr}) == 7000`, '5m', true]]), '', 'its value is its time');
-});
-
 /** Reads the text that Prometheus reads. A metric that has no value yet has the labels that the code gives it. */
 function labelsByMetric(text: string): Map<string, Set<string>> {
   const labels = new Map<string, Set<string>>();

@@ -213,7 +213,8 @@ export const updateKey = operate('key.update', 'updateKey', 'PATCH /keys/{keyId}
 export const rotateKey = operate('key.rotate', 'rotateKey', 'POST /keys/{keyId}/rotate', {
   ...OF_A_KEY,
   summary: 'Rotate a key',
-  description: 'Gives a key a new secret. The old one works until the grace ends; both share one quota.',
+  description:
+    'Gives a key a new secret. The old one works until the grace ends, older ones no longer; all share one quota.',
   body: { schema: Rotation, example: { grace: '24h' }, isOptional: true } as Body<{ grace?: string }>,
   usual: { grace: '24h' },
   secret: 'key',

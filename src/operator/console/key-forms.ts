@@ -75,7 +75,7 @@ const rotation = formPages(rotateKey, {
   hints: { grace: 'A key that leaked: not at all.' },
   options: { grace: GRACES },
   ask: ({ prefix }: KeyJson) =>
-    html`<p class="lead">A new key replaces <code>${prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works.</p>`,
+    html`<p class="lead">A new key replaces <code>${prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works. Keys of earlier rotations end with it at the latest.</p>`,
   after({ expiresAt }: KeyJson, { grace = '24h' }, { now }) {
     const end = Math.min(
       now + (parseDuration(grace) ?? 0),
