@@ -6,6 +6,8 @@ import { testService } from '../kit/service.ts';
 import { fillWithLife, pagesOf } from './life.ts';
 
 const { needsBrowser, browser } = suiteBrowser();
+/** The width to which WCAG 2.2, success criterion 1.4.10, wants a page to fit. */
+const NARROW = 320;
 
 test(
   'every page is accessible in the light and the dark, fits a phone and runs only its own scripts',
@@ -13,6 +15,7 @@ test(
   async () => {
     await using service = await testService();
     const life = await fillWithLife(service);
+    for (let index = 0; index < 30; index += 1) await service.issue({ owner: `partner-${index}-${'x'.repeat(200)}` });
     await using browsing = await browseSignedIn(browser(), service, { colorScheme: 'light' });
     const { page, complaints } = browsing;
     for (const [, path] of pagesOf(life)) {
@@ -32,6 +35,8 @@ test(
       await page.emulateMedia({ colorScheme: 'light' });
       await page.setViewportSize(PHONE);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, `${path} is too wide`);
+      await page.setViewportSize({ ...PHONE, width: NARROW });
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), NARROW, `${path} at ${NARROW} px`);
       assert.doesNotMatch(await page.title(), /broken in$/);
     }
     for (const path of ['', `/keys/${life.bannedKey}`]) {

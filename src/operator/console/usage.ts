@@ -166,7 +166,7 @@ function routeName(route: string): Html {
 /** A link to the page of an owner. */
 export function ownerLink(owner: string | null): Html {
   if (!owner) return html`<span class="soft">none</span>`;
-  return html`<a class="plain-link owner" href="/console${addressOf('/owner', { owner })}">${foreign(owner)}</a>`;
+  return html`<a class="plain-link owner" title="${owner}" href="/console${addressOf('/owner', { owner })}">${foreign(owner)}</a>`;
 }
 
 /** The names of the keys that these are of, by id. */
