@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { claimFile } from '../src/storage/sqlite/claim.ts';
 import type { Finding } from '../src/telemetry/finding.ts';
 import { untilEqual, untilTrue } from './kit/clock.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from './kit/postgres-server.ts';
-import { run, serveProcess } from './kit/process.ts';
+import { COMMAND, run, serveProcess } from './kit/process.ts';
 import { redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -107,21 +110,53 @@ test('in an outage it says what the service cannot use, since when and why, as t
   await untilEqual(serviceFindings, [ready]);
 });
 
-test('a disk without room for the log of the database is a problem', async (t) => {
+test('a service that was killed, a program in its place and one that breaks connections are problems', async () => {
   using folder = temporaryFolder();
-  const data = join(folder.path, 'data');
-  mkdirSync(data);
-  const mount = (size: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', data], { encoding: 'utf8' });
-  const { status, stderr } = mount('size=20m');
-  if (status !== 0) return t.skip(`a file system cannot be mounted here: ${stderr}`);
-  try {
-    assert.equal((await run(['keys', 'create', '--name', 'test'], { cwd: folder.path })).code, 0);
-    assert.deepEqual(await complaints({}, folder.path), []);
-    assert.equal(mount('remount,size=10m').status, 0);
-    assert.deepEqual(await complaints({}, folder.path), [
-      'writing problem: 9 MiB are free beside ./data/pet-catalog.db → make room',
-    ]);
-  } finally {
-    spawnSync('umount', ['-l', data]);
+  const found = (env = {}) => complaints(env, folder.path);
+  const service = await serveProcess([], { cwd: folder.path });
+  const url = await service.operatorUrl();
+  assert.equal(await service.end('SIGKILL'), null);
+  const gone = `service problem: The service at ${url} is gone without a stop → see its log, and start it`;
+  assert.deepEqual(await found(), [gone]);
+  let answer = (_request: unknown, response: ServerResponse) => void response.end('{"status":"ready"}');
+  await using other = createServer((...asked) => answer(...asked));
+  await once(other.listen(Number(new URL(url).port), '127.0.0.1'), 'listening');
+  assert.deepEqual(await found(), [gone], 'it is not the one that answers there');
+
+  const database = join(folder.path, 'data/pet-catalog.db');
+  using _claim = claimFile(database);
+  const cannot = (why: string) => [
+    `service problem: The service at ${url} cannot be used: ${why} → see its log; restart it if it hangs`,
+  ];
+  assert.deepEqual(await found(), cannot('another program answers there'));
+  answer = (_request, response) => void response.destroy();
+  assert.deepEqual(await found(), cannot('other side closed'));
+  rmSync(`${database}.operator`);
+  assert.deepEqual(await found({ PORT: new URL(url).port }), [
+    `service problem: No service runs, and something else listens on ${new URL(url).host} → stop it, or set PORT`,
+  ]);
+});
+
+test('what another user owns is a problem with its cure, and no stack', {
+  skip: process.getuid?.() !== 0,
+}, async () => {
+  using folder = temporaryFolder();
+  chmodSync(folder.path, 0o755);
+  await run(['keys', 'create', '--name', 'test'], { cwd: folder.path });
+  const asked = () =>
+    spawnSync(process.execPath, [COMMAND, 'doctor', '--port', '0'], {
+      cwd: folder.path,
+      uid: 65_534,
+      encoding: 'utf8',
+    });
+  for (const mode of [0o700, 0o755]) {
+    chmodSync(join(folder.path, 'data'), mode);
+    const { stdout, stderr } = asked();
+    assert.match(
+      stdout,
+      /^PROBLEM database: .*uid 65534 has no permission for .*\(chown\)\n +→ /m,
+      `${mode}: ${stderr}`,
+    );
+    assert.match(stderr, /^pet-catalog: \d of \d checks found problems\n$/);
   }
 });

@@ -37,15 +37,20 @@ export function noteOperator(database: DatabaseAddress, { url, secret }: Operato
 }
 
 /** Finds the service that runs here on the database; of several, that of the operator port which is set, else any. */
-export async function findOperator({ database, operatorPort }: Noted): Promise<OperatorNote | undefined> {
+export async function findOperator(noted: Noted): Promise<OperatorNote | undefined> {
+  for (const note of operatorNotes(noted)) if (await isListening(note.url)) return note;
+  return undefined;
+}
+
+/** The notes of services on the database, also of those that were killed. */
+export function operatorNotes({ database, operatorPort }: Noted): OperatorNote[] {
   const wanted = fileOf(database, `${operatorPort}`);
   const others = database.engine === 'sqlite' ? [] : notesBeside(fileOf(database, '*'));
-  for (const file of [wanted, ...others]) {
-    if (!existsSync(file)) continue;
+  const files = [...new Set([wanted, ...others])].filter((file) => existsSync(file));
+  return files.map((file) => {
     const [url = '', secret = ''] = readFileSync(file, 'utf8').split('\n');
-    if (await isListening(url)) return { url, secret };
-  }
-  return undefined;
+    return { url, secret };
+  });
 }
 
 /** Beside an embedded database; else named after the server and the port, where the service is run. */
@@ -60,7 +65,7 @@ function notesBeside(pattern: string): string[] {
 }
 
 /** True if a connection is taken, which the system does for a service however busy it is. */
-async function isListening(address: string): Promise<boolean> {
+export async function isListening(address: string): Promise<boolean> {
   const { hostname, port } = URL.parse(address) ?? {};
   if (hostname === undefined) return false;
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: CONNECT_MS });

@@ -18,7 +18,7 @@ import {
   findReadOnlyMount,
   notOpened,
 } from './sqlite/failure.ts';
-import { sizeOf } from './sqlite/files.ts';
+import { isThere, sizeOf } from './sqlite/files.ts';
 
 const DATABASE = 'database';
 /** The log of the database needs so much for the next creates. */
@@ -33,7 +33,11 @@ export function inspectDatabase({ database, ...expected }: Expected & Pick<Confi
 }
 
 async function inspectFile(file: string, expected: Expected): Promise<Finding[]> {
-  if (!existsSync(file)) return [missingFile(file)];
+  try {
+    if (!isThere(file)) return [missingFile(file)];
+  } catch (error) {
+    return [notRead(notOpened(file, error))];
+  }
   return [...(await fileContent(file, expected)), writing(file)];
 }
 

@@ -62,7 +62,7 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
     const code = await runCommand(
       {
         time: systemTime(),
-        env: { PATH: process.env.PATH ?? '', ...env },
+        env: { PATH: process.env.PATH ?? '', ...(args[0] === 'doctor' && { PORT: '0' }), ...env },
         envFile: () => readEnvFile('.env'),
         input: async () => new Uint8Array(),
         print: (text) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { claimFile } from '../../src/storage/sqlite/claim.ts';
 import { manualClock } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
@@ -84,6 +85,8 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
   const run = commandsOn(service);
   const { shop, partner } = await fill(service);
   noteForCommands(service);
+  const { database } = service.config;
+  using _claim = claimFile(database.engine === 'sqlite' ? database.file : '');
 
   const names = {
     'REQUEST-ID': 'wrong-1',

@@ -9,8 +9,6 @@ import { createPrivately, IN_MEMORY, isThere, sizeOf } from './files.ts';
 import { checkPages } from './page-check.ts';
 import { findDamage } from './wal.ts';
 
-/** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
-const SQLITE_VERSION_MIN = '3.51.3';
 /** The time that opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 const RETRY_MS = 5;
@@ -125,7 +123,6 @@ export function isLarge(file: string): boolean {
 export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSync {
   const database = new DatabaseSync(file, { timeout });
   try {
-    assertVersion(database);
     for (const [name, value, readBack] of PRAGMAS) {
       execWhenFree(database, `PRAGMA ${name} = ${value}`, timeout);
       const found = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
@@ -200,16 +197,4 @@ export function movedAside(file: string): string[] {
   return found
     .sort((one, other) => Number(other.slice(prefix.length)) - Number(one.slice(prefix.length)))
     .map((name) => join(folder, name));
-}
-
-function assertVersion(database: DatabaseSync): void {
-  const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { version: string };
-  if (versionNumber(version) >= versionNumber(SQLITE_VERSION_MIN)) return;
-  throw new Error(`SQLite is ${version}; ${SQLITE_VERSION_MIN} or later is needed`);
-}
-
-/** A version as one number, as SQLite makes it for its `SQLITE_VERSION_NUMBER`. */
-function versionNumber(version: string): number {
-  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
-  return major * 1_000_000 + minor * 1_000 + patch;
 }
