@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PetCatalog } from '../client/src/pet-catalog.ts';
+import { runReferee } from '../referee/test/kit/fixtures.ts';
 import { brokenIn, judged } from '../referee/test/kit/stage.ts';
 import { testService } from './kit/service.ts';
 
 /** The referee and the catalog: our own client before it, and a suite as docs/ and the referee's README say. */
 
-const REFEREE = fileURLToPath(new URL('../referee/bin/api-referee.js', import.meta.url));
 const CATALOG = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
 
 test('our own client keeps every rule for every kind of request, under all plays', async () => {
@@ -67,13 +64,7 @@ test('a suite is judged before an ephemeral catalog that is started for each pla
     '-e',
     program,
   ];
-  const child = spawn(process.execPath, [REFEREE, ...words], { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  assert.deepEqual(await once(child, 'close'), [1, null], output);
-  assert.match(output, /\n {2}BROKEN once for POST \/v1\/categories\n/);
+  const { code, stdout, stderr } = await runReferee(words);
+  assert.equal(code, 1, stdout + stderr);
+  assert.match(stdout, /\n {2}BROKEN once for POST \/v1\/categories\n/);
 });

@@ -46,12 +46,8 @@ async function judged(limiter: Limiter): Promise<Report> {
   const [command = '', ...args] = commandOf(limiter, port);
   const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
-    await untilTrue(() =>
-      fetch(`http://127.0.0.1:${port}/`).then(
-        () => true,
-        () => false,
-      ),
-    );
+    const probe = { headers: { 'X-Api-Key': 'probe' } };
+    await untilTrue(async () => (await fetch(`http://127.0.0.1:${port}/`, probe).catch(() => undefined)) !== undefined);
     const options = ['--header', 'X-Api-Key: one', '--other-header', 'X-Api-Key: other', '--second', 'POST / {}'];
     const { stdout, stderr } = await runReferee([
       'limits',
@@ -68,21 +64,23 @@ async function judged(limiter: Limiter): Promise<Report> {
 }
 
 function commandOf({ file, options }: Limiter, port: number): string[] {
-  if (file !== 'nginx.conf') return [process.execPath, file, `${port}`, JSON.stringify(options ?? {})];
-  const text = readFileSync(join(PROGRAMS, file), 'utf8').replaceAll('FOLDER', folder).replace('PORT', `${port}`);
-  writeFileSync(join(folder, file), text.replace('OPTIONS', `${options}`).replace(/^#.*\n/, ''));
-  return ['nginx', '-p', folder, '-c', join(folder, file)];
+  const own = join(folder, file);
+  if (file.endsWith('.mjs')) return [process.execPath, own, `${port}`, JSON.stringify(options ?? {})];
+  const text = readFileSync(join(PROGRAMS, file), 'utf8').replaceAll('FOLDER', folder).replaceAll('PORT', `${port}`);
+  writeFileSync(own, text.replace(/^#.*\n/, '').replace('OPTIONS', `${options}`));
+  return file === 'haproxy.cfg' ? ['haproxy', '-db', '-f', own] : ['nginx', '-p', folder, '-c', own];
 }
 
-function rowOf({ name, packages: [own] }: Limiter, { family, rules }: Report): string {
+function rowOf({ name, file, packages: [own] }: Limiter, { family, rules }: Report): string {
   const broken = rules.filter(({ verdict }) => verdict === 'failed').map(({ id, message }) => `\`${id}\`: ${message}`);
-  return `| ${own ?? 'nginx `limit_req`'}, ${name} | ${versionOf(own)} | ${family} | ${broken.join('<br>') || '–'} |`;
+  const limiter = own ?? (file === 'haproxy.cfg' ? 'HAProxy `http_req_rate`' : 'nginx `limit_req`');
+  return `| ${limiter}, ${name} | ${versionOf(own, file)} | ${family} | ${broken.join('<br>') || '–'} |`;
 }
 
-function versionOf(own: string | undefined): string {
+function versionOf(own: string | undefined, file: string): string {
   if (own !== undefined)
     return JSON.parse(readFileSync(join(folder, 'node_modules', own, 'package.json'), 'utf8')).version;
-  // It prints its version on stderr.
-  const said = execFileSync('sh', ['-c', 'nginx -v 2>&1']).toString();
-  return /nginx\/(\S+)/.exec(said)?.[1] ?? '';
+  // nginx prints its version on stderr.
+  const said = execFileSync('sh', ['-c', file === 'haproxy.cfg' ? 'haproxy -v' : 'nginx -v 2>&1']).toString();
+  return /\d+\.\d+\.\d+/.exec(said)?.[0] ?? '';
 }

@@ -40,6 +40,26 @@ test('an API that does not answer, a script and an option that are wrong fail th
   await assert.rejects(startReferee({ upstream: 'a' }), { message: /^--upstream is "a"/ });
 });
 
+for (const [dialect, script, status, body, waits] of [
+  ['openai', 'limit:2@POST', 429, /"error":\{"message":"Rate limit reached.*"code":"rate_limit_exceeded"/, null],
+  ['stripe', 'error@POST', 500, /"error":\{"type":"api_error"/, null],
+  ['github', 'limit-reset:2@POST', 403, /"message":"API rate limit exceeded"/, null],
+  ['aws', 'limit:2@POST', 429, /"__type":"ThrottlingException"/, '2000'],
+  ['graphql', 'revoked@POST', 401, /"errors":\[\{.*"extensions":\{"code":"UNAUTHENTICATED"/, null],
+] as const) {
+  test(`in the dialect ${dialect}, ${script} is ${status}`, async () => {
+    await using upstream = await upstreamOf(things());
+    await using referee = await startReferee({ upstream: upstream.url, dialect });
+    const seen: unknown[] = [];
+    await referee.play(script, async (url) => {
+      const answer = await once(url);
+      seen.push(answer.status, answer.headers.get('x-amz-retry-after'), await answer.text());
+    });
+    assert.deepEqual(seen.slice(0, 2), [status, waits]);
+    assert.match(`${seen[2]}`, body);
+  });
+}
+
 test('nothing in the package links to what is not in it', () => {
   const { files } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { files: string[] };
   const isPacked = (path: string) =>

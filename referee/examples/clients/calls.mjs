@@ -26,8 +26,9 @@ export const patient = async (call) => {
     if (!failed) return;
     const status = failed.status ?? failed.statusCode;
     const headers = failed.headers ?? failed.response?.headers;
+    const asked = headers?.get?.('retry-after') ?? headers?.['retry-after'];
     if (attempt >= 4 || (status < 500 && status !== 429)) throw failed;
-    await new Promise((resolve) => setTimeout(resolve, waits(headers?.['retry-after'], 250 * 2 ** attempt)));
+    await new Promise((resolve) => setTimeout(resolve, waits(asked, 250 * 2 ** attempt)));
   }
 };
 

@@ -66,7 +66,8 @@ const RUN_MS_MAX = 90_000;
 export function service(): RequestListener {
   return (request, response) => {
     request.resume().on('end', () => {
-      const one = { id: 'x_1', object: 'list', data: [{ id: 'x_2', embedding: [0.5] }], usage: { total_tokens: 1 } };
+      const data = request.url === '/graphql' ? { pets: [] } : [{ id: 'x_2', embedding: [0.5] }];
+      const one = { id: 'x_1', object: 'list', data, usage: { total_tokens: 1 } };
       response.writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(one));
     });
