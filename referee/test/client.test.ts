@@ -143,15 +143,6 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
   }
 });
 
-test('an API that does not answer ends with 2 and why', async () => {
-  const { code, stderr } = await client('ok', '--upstream', 'http://127.0.0.1:1', ...program('no-retries', 'create'));
-  const [, said, ...more] = stderr.split('\n');
-  assert.deepEqual(
-    [code, said, more],
-    [2, 'api-referee: The upstream http://127.0.0.1:1 did not answer one request (ECONNREFUSED)', ['']],
-  );
-});
-
 test('an API that speaks HTTP/2 only ends with 2 and says so', async () => {
   await using api = await standing(createHttp2Server() as unknown as Server);
   const { code, stderr } = await client('ok', '--upstream', api.url, ...program('no-retries', 'create'));

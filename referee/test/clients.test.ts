@@ -172,6 +172,16 @@ describe('a right client keeps every rule:', { concurrency: 6 }, () => {
   }
 });
 
+test('the retries of a test runner are named, and what they send is not held against the client', async () => {
+  const twice: Program = (client) => shop(client).catch(() => shop(client));
+  const report = await run({ habits: NO_RETRIES, program: twice, playsMax: 12 });
+  assert.deepEqual(brokenIn(report), []);
+  assert.match(`${report.remarks}`, /came again after request 2 \(POST \/things\) failed, .* switch its retries off/);
+  const repeated = report.rules.filter(({ reason }) => reason === 'a test runner repeated its requests');
+  const cells = repeated.map(({ rule, kind }) => `${rule} ${kind}`);
+  assert.ok(cells.includes('once POST /things') && cells.includes('waits GET /things'), `${cells}`);
+});
+
 interface Wrong extends Client {
   /** The rule that catches it, alone. */
   readonly rule: RuleName;

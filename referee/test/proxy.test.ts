@@ -391,17 +391,6 @@ test('a Retry-After of the upstream itself is judged, also a date, and one that 
   }
 });
 
-test('a step is played also after the 10,000 requests that are noted', async () => {
-  const report = await played({ upstream: 'http://127.0.0.1:1', script: 'limit:3600' }, async (url) => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1');
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(10_000));
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-    const answers = await text(socket);
-    assert.equal(answers.match(/HTTP\/1\.1 429 /g)?.length, 10_001);
-  });
-  assert.deepEqual([report.requests.length, report.failure], [10_000, undefined]);
-});
-
 test('a request that comes within the millisecond after a refusal is early', async () => {
   const report = await played({ upstream: 'http://127.0.0.1:1', script: 'limit:1,ok' }, async (url) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('utf8');

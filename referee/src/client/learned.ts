@@ -110,13 +110,16 @@ export function areOverlapping(notes: readonly Note[]): boolean {
   return false;
 }
 
-/** The longest pause between requests, up to what a busy machine may take. */
+/** The longest pause after a good answer, up to what a busy machine may take. */
 export function longestPauseOf(notes: readonly Note[]): number {
   return Math.min(TOLERANCE_MS, Math.max(0, ...pausesOf(notes)));
 }
 
 function pausesOf(notes: readonly Note[]): number[] {
-  return notes.slice(1).map(({ at }, index) => Math.max(0, at - (notes[index]?.answeredAt ?? at)));
+  return notes.slice(1).flatMap(({ at }, index) => {
+    const before = notes[index];
+    return before && isConfirmed(before) ? [Math.max(0, at - before.answeredAt)] : [];
+  });
 }
 
 /** The usual pause; a few may be meant, as before a poll. */

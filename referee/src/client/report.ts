@@ -8,14 +8,13 @@ import {
   isWrite,
   type Judged,
   judge,
+  REPEATED,
   RULE_NAMES,
   RULES,
   type RuleName,
 } from './rules.ts';
 
 const EVIDENCE_MAX = 3;
-/** How many parts a rule has: failures and a stalled answer, and statuses, of which a cell names those played. */
-const PARTS: Readonly<Partial<Record<RuleName, number>>> = { 'gives-up': 2 };
 const MAY_READ = /^POST \S*(login|token|search|query)$|^POST \S+ (?!mutation)./i;
 /** Steps that no client survives. */
 const FATAL = /^(revoked|status:4|stall|quota|ban|(limit|limit-date|limit-reset|unavailable):\d{3,}$)/;
@@ -122,13 +121,16 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
   const isTested = judged.some(({ tested }) => tested.has(name));
   const parts = new Set(judged.flatMap(({ tested }) => [...(tested.get(name) ?? [])]));
   if (!isTested && !appliesTo(rule, call, wanted.customs)) return [];
+  const isRepeated = judged.some(({ repeated }) => repeated === kind);
+  if (isRepeated) return [{ kind, rule, verdict: 'not tested', evidence: [], reason: REPEATED }];
   const found = judged.flatMap(({ play, findings }) =>
     findings.filter((each) => each.rule === rule && each.kind === kind).map((finding) => ({ play, finding })),
   );
   const isKnown = wanted.expected.some((each) => each.kind === kind && each.rule === rule);
   const [first] = found;
   if (!first) {
-    const isPart = parts.size > 0 && parts.size !== PARTS[rule];
+    // One of both ways to give up, or some of eight statuses.
+    const isPart = parts.size === 1 || (parts.size > 0 && rule === 'stops');
     if (isTested) {
       return [{ kind, rule, verdict: 'kept', evidence: [], ...(isPart && { played: [...parts].sort().join(', ') }) }];
     }

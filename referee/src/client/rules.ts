@@ -43,6 +43,8 @@ export const USUAL_CUSTOMS: Customs = {
   toleranceMs: TOLERANCE_MS,
 };
 
+const LENIENT = 'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
+export const REPEATED = 'a test runner repeated its requests';
 const UNAWARE = 'no request that came after a refusal could know of it; --scope key says that all share one limit';
 
 /** Every rule, in the order of the table. */
@@ -105,6 +107,8 @@ export interface Judged {
   readonly untested: ReadonlyMap<string, string>;
   readonly findings: readonly Finding[];
   readonly remarks: readonly string[];
+  /** The kind with which a test begins that its runner repeats: its repetitions are not the client's. */
+  readonly repeated?: string;
 }
 
 /** The name of a cell of the table. */
@@ -125,8 +129,31 @@ export function isCreate(kind: string, customs: Customs): boolean {
 /** Judges a play by every rule. One whose upstream failed proves nothing about the client. */
 export function judge(play: Play, learned: Learned, customs: Customs): Judged {
   if (play.failure !== undefined) return { tested: new Map(), untested: new Map(), findings: [], remarks: [] };
-  const judging = new Judging(play, learned, customs);
-  return judging.judge();
+  const [failed, again] = rerunIn(requestsOf(play.requests), learned);
+  if (!failed || !again) return new Judging(play, learned, customs).judge();
+  // The end of the command is that of the later run.
+  const { command: _, ...run } = { ...play, requests: play.requests.filter(({ at }) => at < again.at) };
+  const { tested, remarks, findings } = new Judging(run, learned, customs).judge();
+  const remark = `${named(again)} came again after ${mention(failed)} failed, as if a test runner repeats the test`;
+  const isDoubtful = ([cell]: readonly [string, unknown]) => cell.endsWith(` ${failed.kind}`);
+  const { doubtful = [], certain } = Object.groupBy(tested, (each) => (isDoubtful(each) ? 'doubtful' : 'certain'));
+  const untested = new Map(doubtful.map(([cell]) => [cell, REPEATED]));
+  const told = [...remarks, `${remark}; switch its retries off`];
+  return { tested: new Map(certain), untested, findings, remarks: told, repeated: again.kind };
+}
+
+/** The failure after which a call that had been answered comes again, and that one: the first of a test that is repeated. */
+function rerunIn(requests: readonly Request[], { calls, expected, isConcurrent }: Learned): Request[] {
+  const answered = new Map<string, number>();
+  let failed: Request | undefined;
+  for (const request of calls.length === 0 || isConcurrent ? [] : requests) {
+    const count = answered.get(request.call) ?? 0;
+    if (failed && failed.call !== request.call && count >= expected(request)) return [failed, request];
+    if (isAnswered(request)) answered.set(request.call, count + 1);
+    if (!isAnswered(request)) failed = request;
+    else if (failed?.call === request.call) failed = undefined;
+  }
+  return [];
 }
 
 class Judging {
@@ -171,15 +198,13 @@ class Judging {
     this.#repeatsSafely();
     this.#tolerates();
     this.#tells();
-    const isLenient = this.#isConcurrent && this.#customs.scope === undefined;
-    const asked = this.#requests.some(({ isWaitAsked }) => isWaitAsked);
-    const remark =
-      'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
+    const isOfTries = this.#isConcurrent && this.#customs.scope === undefined;
+    const isLenient = isOfTries && this.#requests.some(({ isWaitAsked }) => isWaitAsked);
     return {
       tested: this.#tested,
       untested: this.#untested,
       findings: this.#findings,
-      remarks: [...this.#play.remarks, ...(isLenient && asked ? [remark] : [])],
+      remarks: isLenient ? [...this.#play.remarks, LENIENT] : this.#play.remarks,
     };
   }
 
@@ -196,7 +221,10 @@ class Judging {
     const tries = this.#retries();
     for (const asking of this.#requests) {
       if (!asking.isWaitAsked) continue;
-      const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - this.#forgivenMs(asking);
+      // A program may measure the time until a date by a clock that it read before.
+      const isExact = !this.#isConcurrent && Number.isInteger(asking.retryAfter);
+      const forgivenMs = isExact ? Math.min(this.#customs.toleranceMs, TIMER_MS) : this.#customs.toleranceMs;
+      const endsAt = asking.answeredAt + (asking.retryAfter ?? 0) * 1_000 - forgivenMs;
       const later = this.#requests.filter((each) => each.at > asking.answeredAt);
       const informed = later.filter((each) => each.at >= endsAt || this.#isBoundBy(each, asking, tries));
       if (later.length > 0 && informed.length === 0) {
@@ -212,26 +240,14 @@ class Judging {
     }
   }
 
-  /** How early a request may come. A program may measure the time until a date by a clock that it read before. */
-  #forgivenMs({ retryAfter }: Request): number {
-    const { toleranceMs } = this.#customs;
-    return this.#isConcurrent || !Number.isInteger(retryAfter) ? toleranceMs : Math.min(toleranceMs, TIMER_MS);
-  }
-
   /** The request that each try repeats. */
-  #retries(): ReadonlyMap<Request, Request> {
-    const retries = new Map<Request, Request>();
-    for (const { tries } of this.#chains) {
-      for (const [index, request] of tries.entries()) {
-        const before = tries[index - 1];
-        if (before) retries.set(request, before);
-      }
-    }
-    return retries;
+  #retries(): ReadonlyMap<Request, Request | undefined> {
+    const pairs = ({ tries }: Chain) => tries.slice(1).map((each, index) => [each, tries[index]] as const);
+    return new Map(this.#chains.flatMap(pairs));
   }
 
   /** True if a request had to know of a refusal, and shares its limit. */
-  #isBoundBy(request: Request, asking: Request, retries: ReadonlyMap<Request, Request>): boolean {
+  #isBoundBy(request: Request, asking: Request, retries: ReadonlyMap<Request, Request | undefined>): boolean {
     if (retries.get(request) === asking) return true;
     const { scope } = this.#customs;
     if (this.#isConcurrent && scope === undefined) return false;
@@ -257,10 +273,7 @@ class Judging {
     const beyond = (pauseMs: number) => longest.reduce((sum, wait) => sum + wait - pauseMs, 0);
     const waited = beyond(this.#learned.pauseMs);
     const least = chain.calls * leastSumOfWaits(Math.floor(retries / chain.calls));
-    const machineMs = Math.max(
-      this.#learned.pauseMsMax,
-      longestPauseOf(this.#requests.filter(({ isFinal }) => isFinal)),
-    );
+    const machineMs = Math.max(this.#learned.pauseMsMax, longestPauseOf(this.#requests));
     if (waited >= least && beyond(machineMs) < least) {
       this.#untested.set(
         cellOf(last.kind, 'backs-off'),
@@ -370,14 +383,10 @@ class Judging {
     const isPlain = ({ step }: Request) => step === null || /^ok(@|$)/.test(step);
     const isGreased = ({ step }: Request) => step?.startsWith('grease') ?? false;
     const isOnlyGrease = this.#requests.every((each) => isGreased(each) || (isPlain(each) && each.isDelivered));
-    const plain = this.#requests.filter((each) => isPlain(each) && each.isFinal);
-    // Where nothing was learned, a client that repeats plain answers too does not do so because of the unknown members.
-    const isComparable =
-      this.#learned.calls.length > 0 || (plain.length > 0 && !plain.some((each) => this.#repeat(each)));
     for (const greased of this.#requests.filter(isGreased)) {
       const isLast = greased === this.#requests.at(-1);
       const repeat = this.#repeat(greased);
-      if ((isLast && command === undefined) || (repeat && !isComparable)) continue;
+      if ((isLast && command === undefined) || (repeat && this.#learned.calls.length === 0)) continue;
       this.#test('tolerates', greased);
       if (command && command.exit !== 0 && (isOnlyGrease || isLast)) {
         const text = 'had an answer with unknown members, and the command failed';

@@ -10,7 +10,7 @@ import { type MadeUp, secondsToWait } from './dialect.ts';
 import type { Follower, Turn } from './follower.ts';
 import { greasedJson, holdsObject, unknownHeaders } from './grease.ts';
 import { credentialsOf, endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, without } from './headers.ts';
-import { meaningOf } from './operation.ts';
+import { jsonOf, meaningOf } from './operation.ts';
 
 const PATH_CHARACTERS_MAX = 100;
 /** A longer JSON text is passed on as it is. */
@@ -159,13 +159,9 @@ export class Exchange {
   }
 
   #member(path: string): string | undefined {
-    try {
-      let value: unknown = JSON.parse(`${this.#sent}`);
-      for (const name of path.split('.')) value = (value as Record<string, unknown>)[name];
-      return value === undefined || value === null ? undefined : String(value);
-    } catch {
-      return undefined;
-    }
+    let value = this.#sent && jsonOf(this.#sent);
+    for (const name of path.split('.')) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name];
+    return value === undefined || value === null ? undefined : String(value);
   }
 
   /**

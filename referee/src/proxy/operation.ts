@@ -20,7 +20,7 @@ export function meaningOf(fields: Fields, body: Buffer | undefined): Meaning {
   const target = fieldOf(fields, 'x-amz-target');
   if (target !== undefined) return { operation: nameOf(target) };
   if (!body?.length || !isJson(fieldOf(fields, 'content-type'))) return { operation: undefined };
-  const calls = [parse(body)].flat().map((each) => ({ ...(typeof each === 'object' ? each : {}) }) as Members);
+  const calls = [jsonOf(body)].flat().map((each) => ({ ...(typeof each === 'object' ? each : {}) }) as Members);
   const operations = calls.flatMap((call) => graphqlOf(call) ?? rpcOf(call) ?? []);
   const operation = operations.find((each) => each.startsWith('mutation')) ?? operations[0];
   if (!calls.some(rpcOf)) return { operation };
@@ -29,7 +29,8 @@ export function meaningOf(fields: Fields, body: Buffer | undefined): Meaning {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function parse(body: Buffer): unknown {
+/** The value of a body; undefined if it is no JSON. */
+export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(`${body}`);
   } catch {
