@@ -15,6 +15,7 @@ test('a service without settings has the documented defaults', () => {
     operatorHost: '127.0.0.1',
     operatorPort: 8_081,
     operatorHosts: [],
+    identity: undefined,
     environment: 'production',
     database: { engine: 'sqlite', file: './data/pet-catalog.db' },
     redis: undefined,
@@ -42,6 +43,10 @@ const READ: readonly (readonly [settings: string, Partial<Config>])[] = [
   ['PORT=0\nOPERATOR_PORT=9', { port: 0, operatorPort: 9 }],
   ['PORT=65535\nOPERATOR_PORT=65535', { port: 65_535, operatorPort: 65_535 }],
   ['OPERATOR_HOSTS=" ops.example,,b_1-2 "', { operatorHosts: ['ops.example', 'b_1-2'] }],
+  [
+    'OPERATOR_IDENTITY_HEADER=X-User\nOPERATOR_IDENTITY_PROXIES=::1, 10.0.0.0/8\nOPERATOR_ROLES=a=b=admin,',
+    { identity: { header: 'x-user', proxies: ['::1', '10.0.0.0/8'], roles: [{ name: 'a=b', role: 'admin' }] } },
+  ],
   ['DATABASE_URL=sqlite:x.db', { database: { engine: 'sqlite', file: 'x.db' } }],
   ['DATABASE_URL=sqlite:///none/x.db', { database: { engine: 'sqlite', file: '/none/x.db' } }],
   ['DATABASE_URL=sqlite:a?b/c=d.db', { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],
@@ -93,6 +98,9 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
     'a b',
     '*',
   ],
+  OPERATOR_IDENTITY_HEADER: ['the name of a header, such as X-Forwarded-User', 'X User', 'X-User: ann'],
+  OPERATOR_IDENTITY_PROXIES: ['addresses or CIDRs such as 10.0.0.1 or 10.0.0.0/8, separated by commas', '0.0.0.0/0'],
+  OPERATOR_ROLES: ['NAME=ROLE with the roles viewer, keys, admin, separated by commas', 'admins', 'a=root', '=admin'],
   ENVIRONMENT: ['one of production, staging', 'Staging'],
   PRODUCTION_BASE_URL: [
     'an http or https address that ends in /v1',
@@ -152,6 +160,10 @@ const TOGETHER: Readonly<Record<string, string>> = {
   'REDIS_URL=redis://h/1?family=6\nINSTANCES=1': `REDIS_URL: ${REDIS.slice(0, -1)}; family has no effect, remove it (from the environment)`,
   'REDIS_URL=http://h\nINSTANCES=1': `REDIS_URL: ${REDIS} or rediss:// for TLS (from the environment)`,
   'REDIS_URL=redis://h/x\nINSTANCES=1': `REDIS_URL: ${REDIS} ${ESCAPED}`,
+  'OPERATOR_IDENTITY_HEADER=X-User\nOPERATOR_IDENTITY_PROXIES=::1':
+    'OPERATOR_IDENTITY_HEADER: it needs OPERATOR_IDENTITY_PROXIES, and OPERATOR_ROLES such as *=viewer',
+  'OPERATOR_ROLE_HEADER=X-Groups':
+    'OPERATOR_IDENTITY_HEADER: it must be set for the other settings of a sign-in to have an effect',
   'REDIS_URL_FILE=no-such': 'REDIS_URL_FILE: cannot read no-such',
 };
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS } from './catalog/api-key.ts';
 import { editDistance, nearest } from './catalog/nearest-name.ts';
+import { hostNames, origins, readIdentity } from './setting-lists.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
@@ -22,6 +23,10 @@ export const SETTINGS = {
     about:
       'names by which clients may call the operator listener, separated by commas; IP addresses and localhost are always accepted, any other Host is 421',
   },
+  OPERATOR_IDENTITY_HEADER: { default: '', about: 'header in which a proxy names who signed in to the console' },
+  OPERATOR_IDENTITY_PROXIES: { default: '', about: 'addresses and CIDRs of the proxies of OPERATOR_IDENTITY_HEADER' },
+  OPERATOR_ROLE_HEADER: { default: '', about: 'header in which that proxy names groups, separated by commas' },
+  OPERATOR_ROLES: { default: '', about: 'roles of these groups, such as admins=admin,support=keys,*=viewer' },
   ENVIRONMENT: {
     default: 'production',
     about: 'whose keys are accepted: production (petcat_live_…) or staging (petcat_test_…)',
@@ -156,7 +161,8 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     port: read('PORT', wholeNumber(0, 65_535)),
     operatorHost: read('OPERATOR_HOST', nonEmpty),
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
-    operatorHosts: read('OPERATOR_HOSTS', listOf('names such as ops.example, without scheme and port', isHostName)),
+    operatorHosts: read('OPERATOR_HOSTS', hostNames),
+    identity: readIdentity(read, mistakes),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(
@@ -174,7 +180,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
       keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
     }),
     connectionsMax: read('CONNECTIONS_MAX', wholeNumber(1, 1_000_000)),
-    corsOrigins: read('CORS_ORIGINS', listOf('origins such as https://shop.example', isOrigin)),
+    corsOrigins: read('CORS_ORIGINS', origins),
     securityContact: read('SECURITY_CONTACT', optional(contact)),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
@@ -363,23 +369,6 @@ function together(url: string | undefined, count: number | undefined, mistakes: 
   else if (count !== undefined && count > 1)
     mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
   return undefined;
-}
-
-function listOf(about: string, isMember: (text: string) => boolean): (text: string) => string[] {
-  return (text) => {
-    const members = text.split(',').map((member) => member.trim());
-    const named = members.filter((member) => member !== '');
-    if (!named.every(isMember)) throw new Error(`it must be ${about}, separated by commas`);
-    return named;
-  };
-}
-
-function isHostName(text: string): boolean {
-  return /^[\w.-]+$/.test(text);
-}
-
-function isOrigin(text: string): boolean {
-  return text === '*' || URL.parse(text)?.origin === text;
 }
 
 function contact(text: string): string {

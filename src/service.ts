@@ -13,7 +13,6 @@ import { type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
-import type { ShownSetting } from './operator/console/frame/context.ts';
 import { Logins } from './operator/session/logins.ts';
 import { mintSecret } from './operator/session/secret.ts';
 import { systemTime, type Time } from './stdx/time.ts';
@@ -44,8 +43,6 @@ export interface ServiceOptions {
   readonly events: Events;
   readonly metrics: Metrics;
   readonly tracing?: Tracing;
-  /** The settings that the console shows, secrets masked. */
-  readonly settings?: readonly ShownSetting[];
   /** Runs the checks of `doctor` for the console, off the event loop. */
   readonly examine?: () => Promise<readonly Finding[]>;
 }
@@ -63,7 +60,7 @@ export interface Service extends AsyncDisposable {
   readonly logins: Logins;
 }
 
-export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
+export interface OpenOptions extends Pick<ServiceOptions, 'examine'> {
   readonly log: Pick<EventSinks, 'log' | 'write'> & { onLoss?(listener: (lines: number) => void): void };
   /** Ends the wait for a database that does not answer yet. */
   readonly stop?: AbortSignal;
@@ -89,7 +86,7 @@ export interface OpenedService extends AsyncDisposable {
  */
 export async function openService(config: Config, options: OpenOptions): Promise<OpenedService | undefined> {
   const { database, accessLog, categoriesMax, categoriesBytesMax } = config;
-  const { log, stop = new AbortController().signal, settings, examine, prepare } = options;
+  const { log, stop = new AbortController().signal, examine, prepare } = options;
   await using opened = new AsyncDisposableStack();
   const time = systemTime();
   const metrics = createMetrics();
@@ -109,9 +106,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const limiter = opened.use(await openLimiter(config, { storage, time, events }));
   await prepare?.(storage, time.now().unix);
   const parts = { storage, limiter, time, events, metrics, tracing };
-  const service = opened.use(
-    await startService(config, { ...parts, ...(settings && { settings }), ...(examine && { examine }) }),
-  );
+  const service = opened.use(await startService(config, { ...parts, ...(examine && { examine }) }));
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
     const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
@@ -149,7 +144,7 @@ async function sendTraces(): Promise<Tracing> {
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
   const { storage, limiter, time, events, metrics } = options;
-  const { tracing = NO_TRACING, settings = [], examine } = options;
+  const { tracing = NO_TRACING, examine } = options;
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, time });
@@ -182,7 +177,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const open = portOpener(config, { time, events: recorded }, started);
   let url = '';
   const localSecret = mintSecret();
-  const logins = new Logins(storage, time);
+  const logins = new Logins(storage);
   const operator = createOperatorApp({
     storage,
     logins,
@@ -192,11 +187,11 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     health,
     events,
     metrics,
-    settings,
     service: { recent, flushUsage: () => usage.flush() },
     examine,
     version: VERSION,
     environment: config.environment,
+    identity: config.identity,
     usesRedis: config.redis !== undefined,
     // A name that it listens on is in the links that it prints.
     hosts: [config.operatorHost, ...config.operatorHosts],

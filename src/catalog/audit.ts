@@ -1,10 +1,10 @@
 /**
- * Who makes a change, and how: a system user on the command line, a session of the console, a token of the API, or the
- * service itself by the name of its machine.
+ * Who makes a change, and how: a system user on the command line, a session of the console, a sign-in by the proxy
+ * in front, a token of the API, or the service itself by the name of its machine.
  */
 export interface Operator {
   readonly actor: string;
-  readonly via: 'cli' | 'console' | 'api' | 'service';
+  readonly via: 'cli' | 'console' | 'proxy' | 'api' | 'service';
   /** The system's user, where the actor is a name that was given. */
   readonly user?: string;
 }

@@ -27,9 +27,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
 }
 
 function readAddress(text: string): string {
-  const { protocol, origin } = URL.parse(text) ?? {};
-  if (origin === undefined || (protocol !== 'http:' && protocol !== 'https:')) {
-    throw new UsageError(`--url is "${text}"; write an address such as http://127.0.0.1:8081`);
-  }
-  return origin;
+  const origin = /^https?:/i.test(text) ? URL.parse(text)?.origin : undefined;
+  if (origin !== undefined) return origin;
+  throw new UsageError(`--url is "${text}"; write an address such as http://127.0.0.1:8081`);
 }

@@ -7,7 +7,7 @@ const ORIGIN = { keyId: 'demo' };
 
 interface DemoCategory {
   readonly name: string;
-  readonly description?: string;
+  readonly description: string;
   readonly pets: readonly DemoPet[];
 }
 
@@ -44,24 +44,10 @@ const CATALOG: readonly DemoCategory[] = [
     pets: [{ name: 'Dwarf lop, bonded pair', stock: 4, orders: [{ quantity: 1, shipsInDays: 5 }] }],
   },
   {
-    name: 'Guinea pig',
-    description: 'Talkative herd animal for patient people',
-    pets: [{ name: 'Rosette guinea pig, group of three', stock: 6 }],
-  },
-  {
     name: 'Budgerigar',
     description: 'Small parrot; flies best in a pair',
     pets: [{ name: 'Budgerigar, green', stock: 12, orders: [{ quantity: 2, shipsInDays: 1 }, { quantity: 2 }] }],
   },
-  {
-    name: 'Goldfish',
-    description: 'Calm pond and tank fish that can live for decades',
-    pets: [
-      { name: 'Common goldfish', stock: 150, orders: [{ quantity: 10, shipsInDays: 0 }] },
-      { name: 'Shubunkin', stock: 40 },
-    ],
-  },
-  { name: 'Corn snake', pets: [{ name: 'Corn snake, juvenile', stock: 3 }] },
   {
     name: 'Greek tortoise',
     description: 'Outlives its keeper: plan ahead',

@@ -141,9 +141,9 @@ function versions(): Finding {
   return ok('versions', `pet-catalog ${VERSION}, Node ${node}, SQLite ${sqlite}`);
 }
 
-function listeners({ operatorHost, operatorHosts }: Config): Finding[] {
+function listeners({ operatorHost, operatorHosts, identity }: Config): Finding[] {
   const findings = [ok('settings', 'Every setting is valid')];
-  if (LOOPBACK.test(operatorHost) || operatorHosts.length > 0) return findings;
+  if (LOOPBACK.test(operatorHost) || operatorHosts.length > 0 || identity) return findings;
   const finding = `OPERATOR_HOST is ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
   const advice = 'set it to 127.0.0.1, or let only a proxy reach it and name its host in OPERATOR_HOSTS';
   return [...findings, warning('settings', finding, advice)];

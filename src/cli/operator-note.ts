@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Config, type DatabaseAddress, withoutPassword } from '../config.ts';
 import { IN_MEMORY } from '../storage/sqlite/files.ts';
 
@@ -45,7 +46,7 @@ export async function findOperator(noted: Noted): Promise<OperatorNote | undefin
 /** The notes of services on the database, also of those that were killed. */
 export function operatorNotes({ database, operatorPort }: Noted): OperatorNote[] {
   const wanted = fileOf(database, `${operatorPort}`);
-  const others = database.engine === 'sqlite' ? [] : notesBeside(fileOf(database, '*'));
+  const others = database.engine === 'sqlite' ? [] : globSync(fileOf(database, '*'));
   const files = [...new Set([wanted, ...others])].filter((file) => existsSync(file));
   return files.map((file) => {
     const [url = '', secret = ''] = readFileSync(file, 'utf8').split('\n');
@@ -60,21 +61,15 @@ function fileOf(database: DatabaseAddress, port: string): string {
   return join(existsSync(DATA_FOLDER) ? DATA_FOLDER : '.', `postgres-${name}-${port}.operator`);
 }
 
-function notesBeside(pattern: string): string[] {
-  return globSync(basename(pattern), { cwd: dirname(pattern) }).map((name) => join(dirname(pattern), name));
-}
-
 /** True if a connection is taken, which the system does for a service however busy it is. */
 export async function isListening(address: string): Promise<boolean> {
-  const { hostname, port } = URL.parse(address) ?? {};
-  if (hostname === undefined) return false;
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: CONNECT_MS });
-  try {
-    return await new Promise((resolve) => {
-      socket.on('connect', () => resolve(true));
-      for (const failure of ['timeout', 'error', 'close']) socket.on(failure, () => resolve(false));
-    });
-  } finally {
-    socket.destroy();
-  }
+  const { hostname = '', port } = URL.parse(address) ?? {};
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
+  const connected = once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) });
+  return connected
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }

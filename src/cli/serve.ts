@@ -9,10 +9,8 @@ import {
   findConfig,
   readConfig,
   SETTING_NAMES,
-  SETTINGS,
   type SettingName,
 } from '../config.ts';
-import type { ShownSetting } from '../operator/console/frame/context.ts';
 import { type OpenedService, openService, type Service, ServiceNotStarted } from '../service.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
@@ -49,11 +47,10 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
       tellIneffective(given, invocation);
       const config = readConfig(given, { forService: true });
       checkBootstrapKey(flags, config);
-      const found = findConfig(given);
       invocation.stopsGracefully = true;
-      await using ephemeral = flags.ephemeral ? await openEphemeral(found) : undefined;
+      await using ephemeral = flags.ephemeral ? await openEphemeral(findConfig(given)) : undefined;
       const database = ephemeral?.database ?? config.database;
-      await serve({ ...config, database }, invocation, { flags, shown: shownSettings(found, ephemeral) });
+      await serve({ ...config, database }, invocation, flags);
     });
   withSettings(command, SETTING_NAMES);
 }
@@ -70,19 +67,7 @@ async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralD
   return claimEphemeral();
 }
 
-function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {
-  return found.map(({ name, value, from }) => {
-    const { about, default: usual } = SETTINGS[name];
-    if (!ephemeral || name !== 'DATABASE_URL') return { name, value, from, isDefault: value === usual, about };
-    return { name, value: `sqlite:${ephemeral.database.file}`, from: '--ephemeral', isDefault: false, about };
-  });
-}
-
-async function serve(
-  config: Config,
-  invocation: Invocation,
-  { flags, shown }: { flags: ServeFlags; shown: readonly ShownSetting[] },
-): Promise<void> {
+async function serve(config: Config, invocation: Invocation, flags: ServeFlags): Promise<void> {
   const { stop } = invocation;
   const { close, ...log } = openLog(config.logLevel, invocation.hasColours('stderr'));
   let failed: DatabaseNotOpened | undefined;
@@ -92,12 +77,12 @@ async function serve(
       stop,
       isClaimed: flags.ephemeral === true,
       isTraced: asksForTraces(invocation.env),
-      settings: shown,
       examine: async () => (await import('./doctor.ts')).examineInThread(config),
       async prepare(storage, now) {
         if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
-        if (flags.bootstrapKey !== undefined)
-          await insertFirstKey(storage, flags.bootstrapKey, { config, now, by: operatorOf(undefined, invocation.env) });
+        const { bootstrapKey: secret } = flags;
+        if (secret !== undefined)
+          await insertFirstKey(storage, config, { now, by: operatorOf(undefined, invocation.env), secret });
       },
     }).catch((error: unknown) => {
       throw error instanceof ServiceNotStarted ? new UsageError(error.message, 1) : error;
@@ -107,8 +92,9 @@ async function serve(
     using _note = leaveNote(config, service, invocation);
     if (flags.bootstrap && flags.bootstrapKey === undefined) await issueFirstKey(opened, config, invocation);
     // At once, so that the reader of the one line has the other as well.
-    const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
-    invocation.tell(`listening on ${service.url}${commands}`);
+    const file = flags.ephemeral && config.database.engine === 'sqlite' ? config.database.file : undefined;
+    const commands = file && `\ncommands: DATABASE_URL=sqlite:${file} ENVIRONMENT=${config.environment}`;
+    invocation.tell(`listening on ${service.url}${commands ?? ''}`);
     using _systemd = notifySystemd(invocation.env, (error) =>
       invocation.tell(`pet-catalog: systemd waits for word of the service, and gets none: ${error.message}`),
     );
@@ -131,12 +117,6 @@ function leaveNote({ database }: Config, service: Service, { tell }: Invocation)
   }
 }
 
-/** The settings that commands need to find a database that no setting names, as assignments before the command. */
-function settingsForCommands({ database, environment }: Config): string {
-  const file = database.engine === 'sqlite' ? database.file : '';
-  return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment}`;
-}
-
 /** Throws `UsageError` if the key of `--bootstrap-key` cannot be issued. Never quotes it. */
 function checkBootstrapKey({ bootstrapKey, ephemeral }: ServeFlags, { environment }: Config): void {
   if (bootstrapKey === undefined) return;
@@ -147,14 +127,15 @@ function checkBootstrapKey({ bootstrapKey, ephemeral }: ServeFlags, { environmen
   );
 }
 
-/** Issues a key with this secret. */
+/** Issues a first key, with this secret where one is given; gives its secret. */
 async function insertFirstKey(
   storage: SqlStorage,
-  secret: string,
-  { config, now, by }: { config: Config; now: number; by: Operator },
-): Promise<void> {
-  const { key } = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
-  await storage.keys.insert(key, secretRecord(secret), by);
+  { environment }: Config,
+  { now, by, secret }: { now: number; by: Operator; secret?: string },
+): Promise<string> {
+  const made = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment, plan: 'business' }, now);
+  await storage.keys.insert(made.key, secretRecord(secret ?? made.secret), by);
+  return made.secret;
 }
 
 async function issueFirstKey(
@@ -170,11 +151,9 @@ async function issueFirstKey(
     return;
   }
   const by = operatorOf(undefined, invocation.env);
-  const made = newApiKey({ name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' }, now);
-  await storage.keys.insert(made.key, secretRecord(made.secret), by);
-  const { secret } = made;
+  const secret = await insertFirstKey(storage, config, { now, by });
   const { via: _, ...who } = by;
-  const link = `${service.operatorUrl}${await service.logins.offer({ ...who, role: 'admin' })}`;
+  const link = `${service.operatorUrl}${await service.logins.offer({ ...who, role: 'admin' }, now)}`;
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,
   );

@@ -16,7 +16,7 @@ const referee = globSync('referee/**/*.ts', { cwd: ROOT }).filter((file) => !fil
 /** What each room may import: prefixes of files below src, or packages. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   systemd: ['node:child_process'],
-  stdx: ['stdx/', 'node:fs', 'node:path', 'node:timers/promises'],
+  stdx: ['stdx/', 'node:fs', 'node:net', 'node:path', 'node:timers/promises'],
   catalog: [
     'catalog/',
     'stdx/',
@@ -86,7 +86,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 /** The few files below src itself. */
 const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
-  'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
+  'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'setting-lists', 'node:fs'],
   'env-file.ts': ['config', 'node:buffer', 'node:fs', 'node:util'],
   'follow.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'http/authenticate'],
   'main.ts': ['', 'node:'],
@@ -104,6 +104,7 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
     'version',
     'node:fs',
   ],
+  'setting-lists.ts': ['catalog/', 'stdx/'],
   'shipped.ts': ['node:fs', 'node:path', 'node:sea', 'node:url', 'node:worker_threads'],
   'worker.ts': ['config', 'storage/sqlite/page-check', 'node:sqlite', 'node:worker_threads'],
   'version.ts': ['shipped'],

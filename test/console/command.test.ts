@@ -27,32 +27,3 @@ test('`console login` prints a link of the running service, wherever it listens,
     }
   }
 });
-
-test('the settings page marks what is not the default, and says where it came from', async () => {
-  using folder = temporaryFolder();
-  const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1/1', INSTANCES: '2' };
-  const flags = ['--operator-port', '0', '--ban-after-refusals', '9', '--log-level', 'info'];
-  await using service = await serveProcess(flags, { cwd: folder.path, env });
-  await service.operatorUrl();
-  const { stdout } = await run(['console', 'login'], { cwd: folder.path });
-  const { origin, searchParams } = new URL(stdout.trim());
-  const body = new URLSearchParams({ token: searchParams.get('token') ?? '' });
-  const opened = await fetch(`${origin}/console/login`, { method: 'POST', body, redirect: 'manual' });
-  const headers = { cookie: opened.headers.get('set-cookie')?.split(';')[0] ?? '', connection: 'close' };
-  const text = await (await fetch(`${origin}/console/settings`, { headers })).text();
-  const end = text.indexOf('</tr>', text.lastIndexOf('changed</span>'));
-  const [changed, same] = [text.slice(0, end), text.slice(end)];
-  assert.match(
-    changed,
-    /BAN_AFTER_REFUSALS<\/code> <span class="badge good">changed<\/span>.*<code>9<\/code>.*--ban-after-refusals/s,
-  );
-  assert.match(changed, /changed<\/span><span class="under soft">[^<]{9,}<\/span><\/th>/);
-  assert.match(changed, /redis:\/\/:\*\*\*@127\.0\.0\.1:1\/1/);
-  assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));
-  assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);
-  assert.doesNotMatch(changed, /CATEGORIES_MAX/);
-  assert.match(same, /<code>LOG_LEVEL<\/code>.*?<code>info<\/code>.*?--log-level/s);
-  assert.match(same, /<code>CORS_ORIGINS<\/code>.*?<span class="soft">not set<\/span>/s);
-  assert.doesNotMatch(same, /changed<\/span>|BAN_AFTER_REFUSALS/);
-  assert.equal(await service.end('SIGTERM'), 0);
-});

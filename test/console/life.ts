@@ -136,7 +136,6 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['audit', '/audit'],
     ['audit-filtered', '/audit?action=key.create'],
     ['audit-events', '/audit?target=service'],
-    ['settings', '/settings'],
     ['sessions', '/sessions'],
     ['tokens', '/tokens'],
     ['requests', '/requests'],

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { pino } from 'pino';
-import type { ServiceEvent } from '../../src/catalog/audit.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { keptResult } from '../../src/operator/console/frame/kept.ts';
 import { Rates } from '../../src/operator/console/rates.ts';
 import { systemTime } from '../../src/stdx/time.ts';
-import { createEvents } from '../../src/telemetry/events.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { API_SIDE, type Side } from '../../src/telemetry/request-metrics.ts';
 import { storeBan } from '../kit/bans.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
-import { type SignedIn, signIn } from '../kit/console/visitor.ts';
+import { signIn } from '../kit/console/visitor.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { testService } from '../kit/service.ts';
 
@@ -69,102 +65,6 @@ test('the last backup is shown with its age and size, and so is that it is overd
     assert.match(/<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(text)?.[1] ?? '', said);
     assert.ok(text.indexOf('id="health"') < text.indexOf('id="tiles"'), 'health comes first');
   }
-});
-
-/** The events on the overview: the tone and the words of each. */
-async function timeline(operator: SignedIn): Promise<string[]> {
-  const [section = ''] = /<section id="timeline".*?<\/section>/s.exec(await operator.page('')) ?? [];
-  return [
-    ...section.matchAll(/<span class="badge(?: (\w+))?"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
-  ].map(([, tone = 'plain', words]) => `${tone}: ${words}`);
-}
-
-test('the overview has a timeline of what failed, recovered, was backed up and started, newest first', async () => {
-  await using service = await testService();
-  const log = pino({ level: 'silent' });
-  const events = createEvents({ log, write: () => {}, accessLog: 'none', metrics: service.metrics });
-  const operator = await signIn(service);
-  assert.match(await operator.page(''), /<section id="timeline".*?None yet\.<\/p>/s);
-  const happen = () => service.events.waiting.push(...events.waiting.splice(0));
-  const started = (version: string) =>
-    events.serviceStarted({ url: '', operatorUrl: '', environment: 'production', version });
-  started('1.2.3');
-  events.storageFailing('write', { database: 'x.db', failure: 'full', error: new Error('no') });
-  events.storageRecovered('write');
-  events.backupMade({ file: 'x', at: 1, bytes: 2, durationMs: 3 });
-  events.backupFailed('<no> room');
-  happen();
-  const first = [
-    'danger: A backup failed: &lt;no&gt; room',
-    'good: A backup was made and checked',
-    'good: The database recovered: writes again',
-    'danger: The database failed: no writes (the disk is full; make room)',
-    'good: Started, version 1.2.3',
-  ];
-  assert.deepEqual(await timeline(operator), first);
-  events.serviceStopping();
-  happen();
-  await service.restart();
-  started('1.3.0');
-  started('1.3.0');
-  happen();
-  const afterwards = [
-    'good: Started, version 1.3.0; it had not been stopped',
-    'good: Started, version 1.3.0; it was 1.2.3 before',
-    'good: Stopped',
-  ];
-  assert.deepEqual(await timeline(operator), [...afterwards, ...first]);
-  const elsewhere = { actor: 'other', via: 'service' } as const;
-  const at = service.clock.now().unix;
-  for (const version of ['1.1.0', '1.2.0'])
-    await service.storage.audit.addEvent({ at, event: 'started', members: { version } }, elsewhere);
-  assert.deepEqual(
-    (await timeline(operator)).flatMap((told) => /(.*) <span.*<bdi>other</.exec(told)?.[1] ?? []),
-    ['good: Started, version 1.2.0; it was 1.1.0 before; it had not been stopped', 'good: Started, version 1.1.0'],
-    'each machine has its own version',
-  );
-  assert.match(await operator.page('/audit?target=service'), /<code>stopping<\/code>.*version: .*1\.2\.3/s);
-  const told = await operator.page('/audit?target=service');
-  assert.match(told, /<code>backup_made<\/code>.*<li>at: <ins><bdi>1970-01-01T00:00:01Z<\/bdi><\/ins><\/li>/s);
-  assert.match(told, /href="\/console\/audit\?actor=other&amp;target=service"><bdi>other</);
-  assert.match(await operator.page('/audit?actor=other&target=service'), /<code>started<\/code>/);
-  assert.doesNotMatch(await operator.page('/audit'), /<code>stopping<\/code>/);
-});
-
-test('the timeline has each kind of event in words, one that a later release added by its name, and no start forgets the last', async () => {
-  await using service = await testService();
-  const at = service.clock.now().unix;
-  const by = { actor: hostname(), via: 'service' } as const;
-  const add = (name: string, members: ServiceEvent['members']) =>
-    service.storage.audit.addEvent({ at, event: name as ServiceEvent['event'], members }, by);
-  for (const name of ['moon_risen', 'toString']) await add(name, { version: '9.0.0' });
-  const operator = await signIn(service);
-  assert.deepEqual(await timeline(operator), ['plain: toString', 'plain: moon_risen']);
-  const known = [
-    ['started', { version: '9.0.0' }, 'good: Started, version 9.0.0'],
-    ['limiter_degraded', {}, 'danger: Redis stopped responding'],
-    ['limiter_degraded', { masters: ['a:1', 'b:2'] }, 'danger: Redis stopped responding: a:1,b:2'],
-    ['limiter_recovered', { masters: ['b:2'] }, 'danger: Redis responded again, but for b:2'],
-    ['limiter_recovered', {}, 'good: Redis responded again'],
-    ['backup_restored', {}, 'good: The newest backup was restored on trial'],
-    ['database_restored', { backup: 'pets.db' }, 'danger: The database was restored from pets.db'],
-    ['storage_failing', { work: 'read' }, 'danger: The database failed: no reads'],
-    ['storage_recovered', { work: 'read' }, 'good: The database recovered: reads again'],
-    ['stopping', {}, 'good: Stopped'],
-  ] as const;
-  for (const [name, members] of known) await add(name, members);
-  const latest = (await timeline(operator)).toReversed().slice(-known.length);
-  assert.deepEqual(
-    latest,
-    known.map(([, , said]) => said),
-  );
-  for (let index = 0; index < 20; index += 1) await add('backup_made', {});
-  await add('started', { version: '9.1.0' });
-  assert.equal((await timeline(operator))[0], 'good: Started, version 9.1.0; it was 9.0.0 before');
-  await service.storage.audit.addEvent({ at, event: 'stopping', members: {} }, { actor: 'other', via: 'service' });
-  await add('started', { version: '9.1.0' });
-  const [again = ''] = await timeline(operator);
-  assert.match(again, /^good: Started, version 9\.1\.0; it had not been stopped <span/, 'another machine had');
 });
 
 test('of many bans the latest ten are shown, and the number of the others', async () => {
@@ -257,18 +157,13 @@ test('without its database the overview shows what this instance knows by itself
   assert.match(some, /role="alert">The database cannot be read: The storage cannot do this now\./);
   const down = '<span class="badge danger">down</span> Requests that need it get 503; see the log.';
   assert.ok(some.includes(`<dt>Database</dt><dd>${down}</dd>`));
-  assert.match(some, /id="timeline".*None yet\./s);
   for (const section of ['id="tiles"', 'id="health"', 'Signed in as']) assert.ok(some.includes(section), section);
   Object.assign(storage.sessions, { find: unread });
   const none = await operator.get('');
   assert.deepEqual([none.status, none.headers.has('retry-after')], [503, true]);
   const text = await none.text();
-  assert.match(
-    text,
-    /<title>Overview · .*role="alert">The database cannot be read: .*Who is signed in is not known either, .*id="tiles"/s,
-  );
-  assert.doesNotMatch(text, /id="health"|Signed in as|Banned now/, 'a session is needed for these');
-  assert.match(await (await operator.get('/keys')).text(), /That did not work/);
+  assert.match(text, /That did not work.*role="alert">The storage cannot do this now\./s);
+  assert.doesNotMatch(text, /id="tiles"|Signed in as/, 'a session is needed for these');
 });
 
 test('an overview without requests says what to do, and one with some how many there are in a second', async () => {

@@ -191,7 +191,7 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
     [wanted.headers.get('location'), wanted.headers.get('set-cookie')],
     [`/console/keys?q=${key.prefix}`, null],
   );
-  for (const path of ['', '/keys', '/settings']) {
+  for (const path of ['', '/keys', '/audit']) {
     assert.match(
       await operator.page(path),
       /<form class="look-up"[^>]*action="\/console\/requests\/why">\s*<input name="q"/,

@@ -25,6 +25,21 @@ test('a deep link survives the login, and leads nowhere but into the console', a
     assert.equal(await login(`pet_catalog_wanted=${wanted}`), '/console', wanted);
 });
 
+test('a link of another site leads to its page: the browser asks anew from a page of ours, with its cookie', async () => {
+  await using service = await testService();
+  const path = '/keys?q=%22shop%22&limit=5';
+  const from = (headers: Record<string, string>) => send(service, path, { headers });
+  const again = /<meta http-equiv="refresh" content="0; url=\/console\/keys\?q=%22shop%22&amp;limit=5">/;
+  const wiki = { referer: 'http://wiki.example/page' };
+  for (const elsewhere of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, wiki])
+    assert.match(await (await from(elsewhere)).text(), again);
+  const ours = { referer: `${service.operatorUrl}/x` };
+  for (const own of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-origin' }, ours])
+    assert.equal((await from(own as Record<string, string>)).headers.get('location'), '/console/login');
+  const { cookie } = await signIn(service);
+  assert.match(await (await from({ cookie, 'sec-fetch-site': 'cross-site' })).text(), /<h1>Keys/);
+});
+
 test('two instances on one host keep a session each', async () => {
   await using one = await testService();
   await using other = await testService();

@@ -244,7 +244,7 @@ export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or 
   properties: {
     at: moment('When the change was made'),
     actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
-    via: { type: 'string', enum: ['cli', 'console', 'api', 'service'], description: 'By which way' },
+    via: { type: 'string', enum: ['cli', 'console', 'proxy', 'api', 'service'], description: 'By which way' },
     user: text('The system user of a command, where `actor` is a name that was given'),
     action: { ...text('What was done'), example: 'key.update' },
     target: text('The id of what was changed'),
@@ -262,7 +262,11 @@ const HistoryLine = responseOf('HistoryLine', 'A change, by a key or by an opera
     keyName: orNull(text('Its name now; null if there is no such key')),
     owner: orNull(text("The customer's own id; null for none")),
     actor: text('The operator who made it; absent for an import'),
-    via: { type: 'string', enum: ['cli', 'console', 'api', 'service'], description: 'The way of the operator' },
+    via: {
+      type: 'string',
+      enum: ['cli', 'console', 'proxy', 'api', 'service'],
+      description: 'The way of the operator',
+    },
     user: text('The system user of a command, where `actor` is a name that was given'),
     requestId: orNull(text('The `X-Request-Id` of the change; null where none is kept')),
     changes: {

@@ -14,7 +14,13 @@ import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 const LATEST_MAX = 20;
 const TARGET_CHARACTERS_MAX = 20;
 /** The ways of operators, in words. */
-export const WAYS = { cli: 'command line', console: 'console', api: 'API', service: 'service' } as const;
+export const WAYS = {
+  cli: 'command line',
+  console: 'console',
+  proxy: 'proxy',
+  api: 'API',
+  service: 'service',
+} as const;
 /** A creation or a deletion has one line of at most so many values, which unfolds. */
 const FOLDED_VALUES = 2;
 

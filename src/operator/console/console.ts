@@ -5,8 +5,8 @@ import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { CsvExports } from '../api/csv.ts';
-import { createLogin, notSignedIn, sessionRoutes } from '../session/login.ts';
-import { checkCsrf, checkOrigin, findSession } from '../session/session.ts';
+import { createLogin, sessionRoutes } from '../session/login.ts';
+import { createSignIn } from '../session/sign-in.ts';
 import { accessForms, accessRoutes } from './access.ts';
 import { auditRoutes } from './audit.ts';
 import { catalogForms, catalogRoutes } from './catalog.ts';
@@ -24,10 +24,9 @@ import { addressWithoutSecrets } from './frame/list.ts';
 import { createExamination } from './health.ts';
 import { keyForms } from './key-forms.ts';
 import { keyRoutes } from './keys.ts';
-import { createMost, overviewRoutes, overviewWithoutDatabase } from './overview.ts';
+import { createMost, overviewRoutes } from './overview.ts';
 import { ownerRoutes } from './owner.ts';
 import { requestRoutes } from './requests.ts';
-import { settingsRoutes } from './settings.ts';
 import { whyRoutes } from './why.ts';
 
 const NO_FORM = new URLSearchParams();
@@ -43,7 +42,6 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...accessRoutes,
   ...catalogRoutes,
   ...ownerRoutes,
-  ...settingsRoutes,
   ...sessionRoutes,
   ...requestRoutes,
   ...whyRoutes,
@@ -52,6 +50,7 @@ const ROUTES: readonly ConsoleRoute[] = [
 /** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
+  const signIn = createSignIn(options.storage.sessions, options.identity);
   const login = createLogin(options);
   const most = createMost(options);
   const { time } = options;
@@ -62,10 +61,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     try {
       return await respond(exchange);
     } catch (error) {
-      // Sessions are in the database too.
-      if (exchange.path !== '/console' || !(error instanceof CatalogError) || error.code !== 'unavailable')
-        return failurePage(error, barePage);
-      return concluded(barePage(overviewWithoutDatabase(options.rates, error)), errorAnswer(error));
+      return failurePage(error, barePage);
     }
   };
 
@@ -76,13 +72,13 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     // A browser keeps addresses; its script cuts a secret before it is in one, where scripts run.
     const address = request.method === 'POST' ? undefined : addressWithoutSecrets(exchange);
     if (address !== undefined) return { status: 303, headers: ['Location', address] };
+    signIn.identify(request);
     if (path === '/console/login') return withoutSession(exchange, login, { route: path, allow: 'GET, HEAD, POST' });
     const { unix: now } = time.now();
-    const found = await findSession(options.storage.sessions, request, now);
-    if (!found) return notSignedIn(exchange);
-    const { actor, role } = found.session;
+    const found = await signIn.find(exchange, now);
+    if ('status' in found) return found;
     const { storage, environment, service } = options;
-    const caller = { storage, environment, service, now, by: { actor, via: 'console' }, role } as const;
+    const caller = { storage, environment, service, now, by: found.by, role: found.session.role };
     const state = { most, examination, exports };
     const context = { ...options, ...found, ...state, exchange, now, caller, form: NO_FORM, id: '' };
     const draw = (view: View) => page(context, view, NOTICES);
@@ -98,17 +94,11 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const route = find(exchange);
     if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
     if (!may(context, route.role)) throw insufficientRole(route.role);
-    const form = route.method === 'POST' ? await readPost(context) : NO_FORM;
+    const form = route.method === 'POST' ? await readForm(exchange) : NO_FORM;
+    if (route.method === 'POST') signIn.checkForm(exchange, context, form);
     const [id = ''] = Object.values(exchange.params);
     const shown = await route.handle({ ...context, form, id });
     return 'content' in shown ? draw(shown) : shown;
-  }
-
-  async function readPost({ exchange, csrf }: ConsoleContext): Promise<URLSearchParams> {
-    checkOrigin(exchange.request);
-    const form = await readForm(exchange);
-    checkCsrf(form, csrf);
-    return form;
   }
 
   function failurePage(error: unknown, draw: Draw): Answer {

@@ -36,7 +36,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 <dt>How full</dt><dd>${await fullness(context)}</dd>
 <dt>Checks</dt><dd>${await checks(context)}</dd>
 <dt>Version</dt><dd>${version}. It does not look for newer ones; the upgrade is a chapter of <code>docs/operations.md</code>.</dd>
-<dt>This instance</dt><dd>on <code>${hostname()}</code>, ${environment}, up for ${duration(process.uptime())}: <a href="#timeline">events</a></dd>
+<dt>This instance</dt><dd>on <code>${hostname()}</code>, ${environment}, up for ${duration(process.uptime())}: <a href="/console/audit?target=service">events</a></dd>
 <dt>API</dt><dd><code>${url()}</code></dd></dl>
 </section>`;
 }

@@ -1,12 +1,10 @@
-import { hostname } from 'node:os';
-import { type AuditEntry, SERVICE_TARGET, type ServiceEvent } from '../../catalog/audit.ts';
 import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { mostOf, type UsageSort, type UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, type ConsoleOptions, may, onGet, type View } from './frame/context.ts';
-import { count, duration, foreign, moment, utcMoment } from './frame/element.ts';
+import { type ConsoleContext, type ConsoleOptions, may, onGet } from './frame/context.ts';
+import { count, duration, moment } from './frame/element.ts';
 import { keptResult } from './frame/kept.ts';
 import { addressOf, choiceLinks } from './frame/list.ts';
 import { healthSection } from './health.ts';
@@ -36,20 +34,10 @@ export const overviewRoutes = [
 ${degraded(context)}
 ${await healthSection(context)}
 ${tiles(context.rates)}
-${await stored(context, range)}
-${await timelineSection(context)}`;
+${await stored(context, range)}`;
     return { section: '', title: 'Overview', content };
   }),
 ];
-
-/** The part that is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
-export function overviewWithoutDatabase(rates: Rates, failure: CatalogError): View {
-  const content = html`<h1>Overview</h1>
-${unreadable(failure)}
-<p>Who is signed in is not known either, so only this is shown. <a href="/console">Reload</a></p>
-${tiles(rates)}`;
-  return { title: 'Overview', content };
-}
 
 /** The part that the database tells, or that it cannot be read. */
 async function stored(context: ConsoleContext, range: Range): Promise<Html> {
@@ -58,13 +46,9 @@ async function stored(context: ConsoleContext, range: Range): Promise<Html> {
 ${await usageOf(context, ['route'], {})}
 ${await mostSection(context, range)}`;
   } catch (error) {
-    if (error instanceof CatalogError && error.code === 'unavailable') return unreadable(error);
-    throw error;
+    if (!(error instanceof CatalogError) || error.code !== 'unavailable') throw error;
+    return html`<p class="mistake" role="alert">The database cannot be read: ${error.message}.</p>`;
   }
-}
-
-function unreadable({ message }: CatalogError): Html {
-  return html`<p class="mistake" role="alert">The database cannot be read: ${message}.</p>`;
 }
 
 /** The warning for an instance that counts without Redis, or without some masters of its cluster. */
@@ -160,65 +144,4 @@ function milliseconds(seconds: number | undefined): string {
 
 function rate(perSecond: number): string {
   return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
-}
-
-const EVENTS_MAX = 10;
-/** So many are read, to find the start before each start that is shown. */
-const READ_MAX = 100;
-
-/** An event, maybe of a kind that a later release added, with the machine that it happened on. */
-interface Told extends Omit<ServiceEvent, 'event'> {
-  readonly event: string;
-  readonly on: string;
-}
-
-const WORDS: Readonly<
-  Record<ServiceEvent['event'], (members: ServiceEvent['members']) => readonly ['good' | 'danger', string]>
-> = {
-  started: ({ version }) => ['good', `Started, version ${version}`],
-  stopping: () => ['good', 'Stopped'],
-  storage_failing: ({ work, reason }) => ['danger', `The database failed: no ${work}s${reason ? ` (${reason})` : ''}`],
-  storage_recovered: ({ work }) => ['good', `The database recovered: ${work}s again`],
-  limiter_degraded: ({ masters }) => ['danger', `Redis stopped responding${masters ? `: ${masters}` : ''}`],
-  limiter_recovered: ({ masters }) =>
-    masters ? ['danger', `Redis responded again, but for ${masters}`] : ['good', 'Redis responded again'],
-  backup_made: () => ['good', 'A backup was made and checked'],
-  backup_restored: () => ['good', 'The newest backup was restored on trial'],
-  backup_failed: ({ reason }) => ['danger', `A backup failed: ${reason}`],
-  access_checked: () => ['good', 'Access was checked after a restore'],
-  database_restored: ({ backup }) => ['danger', `The database was restored from ${backup}`],
-};
-
-/** The latest events in the life of the service, newest first: those that are stored, and those that wait for that. */
-async function timelineSection({ events, storage }: ConsoleContext): Promise<Html> {
-  const stored = await storage.audit.list({ since: 0, limit: READ_MAX, target: SERVICE_TARGET }).catch((error) => {
-    if (error instanceof CatalogError && error.code === 'unavailable') return [];
-    throw error;
-  });
-  const waiting = events.waiting.map((event) => ({ ...event, on: hostname() }));
-  const all: Told[] = [...waiting.reverse(), ...stored.map(toEvent)];
-  const machines = new Set(all.map(({ on }) => on));
-  const rows = all.slice(0, EVENTS_MAX).map((told, index) => {
-    const wordsOf = Object.hasOwn(WORDS, told.event) ? WORDS[told.event as ServiceEvent['event']] : undefined;
-    const [tone, words] = wordsOf?.(told.members) ?? ['', told.event];
-    const on = machines.size > 1 ? html` <span class="soft">on ${foreign(told.on)}</span>` : '';
-    return html`<li><span class="badge${tone && ` ${tone}`}">${utcMoment(told.at)}</span> ${words}${since(told, all.slice(index + 1))}${on}</li>\n`;
-  });
-  return html`<section id="timeline" data-live aria-labelledby="timeline-heading">
-<h2 id="timeline-heading">Events <small>of all instances, of any release; <a href="/console/audit?target=${SERVICE_TARGET}">all events</a>, and <a href="/console/audit">what operators changed</a></small></h2>
-${rows.length === 0 ? html`<p class="soft">None yet.</p>` : html`<ul class="complaints">${rows}</ul>`}
-</section>`;
-}
-
-function toEvent({ at, operator, action, after }: AuditEntry): Told {
-  return { at, on: operator.actor, event: action, members: after as ServiceEvent['members'] };
-}
-
-/** The change of version at a start, and its cause if the process before it was not stopped. */
-function since({ event, on, members }: Told, earlier: readonly Told[]): string {
-  if (event !== 'started') return '';
-  const last = earlier.find((each) => each.event === 'started' && each.on === on);
-  const was = last && last.members.version !== members.version ? `; it was ${last.members.version} before` : '';
-  const end = earlier.find((each) => each.on === on && ['started', 'stopping'].includes(each.event));
-  return `${was}${end?.event === 'started' ? '; it had not been stopped' : ''}`;
 }

@@ -9,8 +9,6 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { signerOf } from './local-trust.ts';
 
 export const REALM = 'Bearer realm="pet-catalog-operator"';
-/** The commands that ask a running service read, and change nothing. */
-const COMMAND = { id: 'command', role: 'viewer' } as const;
 
 /** A caller of the operator API: a program with a token, or a command of this machine. */
 interface Caller {
@@ -29,7 +27,8 @@ export async function findCaller(
   const signer = authorization.startsWith('Local ') && signerOf(localSecret, request);
   if (signer) {
     const { role: _, ...who } = signer;
-    return { token: COMMAND, secret: localSecret, by: { ...who, via: 'cli' } };
+    // The commands that ask a running service read, and change nothing.
+    return { token: { id: 'command', role: 'viewer' }, secret: localSecret, by: { ...who, via: 'cli' } };
   }
   const secret = bearerToken(authorization);
   if (secret === undefined && !usesBearer(authorization)) {

@@ -2,14 +2,12 @@ import { hashSecret } from '../../catalog/api-key.ts';
 import type { ConsoleSession, NewSession } from '../../catalog/operator/access.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import type { Time } from '../../stdx/time.ts';
 import { mintSecret } from './secret.ts';
 
 const LOGIN_SECONDS = 600;
 const LOGINS_MAX = 1_000;
 
 type Login = Pick<NewSession, 'actor' | 'role' | 'user'>;
-type Opened = Pick<NewSession, 'hash' | 'now' | 'endsAt'>;
 
 /**
  * The login links of this instance that were not used yet, in memory: each opens one session within ten minutes, unless
@@ -17,20 +15,17 @@ type Opened = Pick<NewSession, 'hash' | 'now' | 'endsAt'>;
  */
 export class Logins {
   readonly #storage: Pick<Storage, 'audit' | 'sessions'>;
-  readonly #time: Time;
   readonly #offered = new BoundedMap<Login & { readonly endsAt: number; readonly offeredAfter: number }>(LOGINS_MAX);
 
-  constructor(storage: Pick<Storage, 'audit' | 'sessions'>, time: Time) {
+  constructor(storage: Pick<Storage, 'audit' | 'sessions'>) {
     this.#storage = storage;
-    this.#time = time;
   }
 
   /** Makes a link; gives its path. Throws `unavailable` while the database cannot be read. */
-  async offer(login: Login): Promise<string> {
+  async offer(login: Login, now: number): Promise<string> {
     const token = mintSecret();
     const [newest] = await this.#storage.audit.list({ since: 0, limit: 1 });
-    const endsAt = this.#time.now().unix + LOGIN_SECONDS;
-    this.#offered.set(hashSecret(token), { ...login, endsAt, offeredAfter: newest?.id ?? 0 });
+    this.#offered.set(hashSecret(token), { ...login, endsAt: now + LOGIN_SECONDS, offeredAfter: newest?.id ?? 0 });
     return `/console/login?token=${token}`;
   }
 
@@ -38,7 +33,7 @@ export class Logins {
    * Uses up a login and opens its session; undefined if the login is unknown, expired, used or ended. Throws
    * `unavailable` while the database cannot be written, and the link can be used later.
    */
-  async open(token: string, session: Opened): Promise<ConsoleSession | undefined> {
+  async open(token: string, session: Pick<NewSession, 'hash' | 'now' | 'endsAt'>): Promise<ConsoleSession | undefined> {
     const hash = hashSecret(token);
     const login = this.#offered.get(hash);
     // At once, so that of two requests with one link one opens a session.

@@ -9,7 +9,6 @@ import { isSame, mintSecret } from './secret.ts';
 
 /** The console's sessions and their cookies, and the checks of what a session sends. */
 
-/** The name of releases before 0.3.0, whose sessions stay open; now the port follows. */
 const COOKIE = 'pet_catalog_console';
 /** Where a request without a session was going. */
 const WANTED = 'pet_catalog_wanted';
@@ -30,11 +29,6 @@ export async function openSession(
   return opened && sessionCookie(token, SESSION_SECONDS, request);
 }
 
-/** The Set-Cookie value that deletes the session cookie. */
-export function noSessionCookie(request: IncomingMessage): string {
-  return sessionCookie('', 0, request);
-}
-
 /**
  * The open session of a request with its CSRF token, or undefined. Records the use of the session, once a minute at
  * most. The refresh of an open page does not count, or a screen left alone would stay signed in.
@@ -44,7 +38,7 @@ export async function findSession(
   request: IncomingMessage,
   now: number,
 ): Promise<{ session: ConsoleSession; csrf: string } | undefined> {
-  const token = readCookie(request, cookieOf(request)) || readCookie(request, COOKIE);
+  const token = readCookie(request, cookieOf(request));
   if (!TOKEN.test(token)) return undefined;
   const session = await sessions.find(hashSecret(token), now);
   if (!session) return undefined;
@@ -58,13 +52,16 @@ export async function findSession(
 
 /**
  * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither,
- * the CSRF token protects alone.
+ * the CSRF token protects alone, or without a session nothing does: then both must be sent.
  */
-export function checkOrigin({ headers }: IncomingMessage): void {
+export function checkOrigin({ headers }: IncomingMessage, { mustBeSent = false } = {}): void {
   const { origin, host, 'sec-fetch-site': site } = headers;
-  const isForeign =
-    site === undefined ? origin !== undefined && URL.parse(origin)?.host !== host : site !== 'same-origin';
-  if (isForeign) {
+  const isOwn = origin !== undefined && URL.parse(origin)?.host === host;
+  if (mustBeSent && (site === undefined || !isOwn)) {
+    const message = 'The browser must say that a page of the console sent this: use HTTPS, and pass on Host and Origin';
+    throw new CatalogError('insufficient_scope', message);
+  }
+  if (site === undefined ? origin !== undefined && !isOwn : site !== 'same-origin') {
     throw new CatalogError('insufficient_scope', 'This was sent by a page of another site, so nothing was changed');
   }
 }
@@ -78,7 +75,8 @@ export function checkCsrf(form: URLSearchParams, csrf: string): void {
   );
 }
 
-function sessionCookie(token: string, seconds: number, request: IncomingMessage): string {
+/** The Set-Cookie value of a session's token; with 0 seconds it deletes the cookie. */
+export function sessionCookie(token: string, seconds: number, request: IncomingMessage): string {
   return `${cookieOf(request)}=${token}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure(request)}`;
 }
 
@@ -97,6 +95,13 @@ export function wantedCookie(page: string, request: IncomingMessage): string {
   const value = PAGE.test(page) ? encodeURIComponent(page) : '';
   // Lax, because the link to the page may be in a mail or another site.
   return `${WANTED}=${value}; Path=/console/login; Max-Age=${WANTED_SECONDS}; HttpOnly; SameSite=Lax${secure(request)}`;
+}
+
+/** True if the browser came by a link of another site; it then sends no cookie that is `SameSite=Strict`. */
+export function comesFromElsewhere({ headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-site': site, referer, host } = headers;
+  if (site !== undefined) return site === 'cross-site' || site === 'same-site';
+  return referer !== undefined && URL.parse(referer)?.host !== host;
 }
 
 /** The page that was wanted before the login; the overview unless one was. */

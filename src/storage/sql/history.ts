@@ -15,7 +15,7 @@ const PURGED_AT_ONCE = 200;
 const LINES_MAX = 200;
 const FOUND_MAX = 10;
 /** The ways of operators, which stand for the key where an operator made a category. */
-const WAYS = ['cli', 'console', 'api', 'service'] as const;
+const WAYS = ['cli', 'console', 'proxy', 'api', 'service'] as const;
 
 /** Searches and purges histories; each noun reads its own. */
 export class SqlHistory extends SqlNoun implements HistoryStorage {

@@ -85,15 +85,14 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
   }
 }
 
-/** The condition for an open session. Instances of the previous version leave `last_seen_at` at 0. */
+/** The condition for an open session. */
 function isOpen(now: number): Sql {
-  const idleSince = now - SESSION_IDLE_SECONDS;
-  return sql`(ends_at > ${now} and (last_seen_at > ${idleSince} or opened_at > ${idleSince}))`;
+  return sql`(ends_at > ${now} and last_seen_at > ${now - SESSION_IDLE_SECONDS})`;
 }
 
 function toSession(row: Tables['console_sessions']): ConsoleSession {
   const { id, actor, role, opened_at, ends_at, last_seen_at } = row;
-  return { id, actor, role, openedAt: opened_at, endsAt: ends_at, lastSeenAt: Math.max(opened_at, last_seen_at) };
+  return { id, actor, role, openedAt: opened_at, endsAt: ends_at, lastSeenAt: last_seen_at };
 }
 
 /** The tokens of the operator API in SQL. */

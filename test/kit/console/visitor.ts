@@ -15,7 +15,7 @@ export interface SignedIn {
 
 /** A link that opens a session, and the token in it. */
 export async function loginLink(service: TestService, role: Role = 'admin'): Promise<{ link: string; token: string }> {
-  const link = service.operatorUrl + (await service.logins.offer({ actor: ACTOR, role }));
+  const link = service.operatorUrl + (await service.logins.offer({ actor: ACTOR, role }, service.clock.now().unix));
   return { link, token: new URL(link).searchParams.get('token') ?? '' };
 }
 

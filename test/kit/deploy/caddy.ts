@@ -18,9 +18,7 @@ export const CADDYFILE = fileURLToPath(new URL('../../../deploy/caddy/Caddyfile'
 export async function startCaddy(
   ...servicePorts: readonly string[]
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  const folder = temporaryFolder();
   const port = await freePort();
-  const path = join(folder.path, 'Caddyfile');
   const upstreams = servicePorts.map((each) => `127.0.0.1:${each}`).join(' ');
   const file = readFileSync(CADDYFILE, 'utf8');
   const forSeveral = servicePorts.length > 1 ? file.match(/(?<=^\t#)\t(lb|health)_.*$/gm)?.join('\n') : '';
@@ -30,13 +28,19 @@ export async function startCaddy(
     .replace(/^api\.example\.com/m, `http://127.0.0.1:${port}`)
     .replace(/^:443/m, `http://:${port}`)
     .replace('reverse_proxy 127.0.0.1:8080 {', `reverse_proxy ${upstreams} {\n${forSeveral}`);
+  return runCaddy(text, `http://127.0.0.1:${port}`, '/livez');
+}
+
+/** Caddy with a file, which listens at `url`, once a page of it is answered. */
+export async function runCaddy(text: string, url: string, page: string) {
+  const folder = temporaryFolder();
+  const path = join(folder.path, 'Caddyfile');
   writeFileSync(path, text);
   const env = { PATH: process.env.PATH ?? '', HOME: folder.path };
   const child = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', path], { env, stdio: 'ignore' });
-  const url = `http://127.0.0.1:${port}`;
   await untilTrue(() => {
     assert.equal(child.exitCode, null, 'Caddy ended by itself');
-    return fetch(`${url}/livez`).then(
+    return fetch(`${url}${page}`).then(
       ({ ok }) => ok,
       () => false,
     );

@@ -22,17 +22,23 @@ export interface TestNginx extends AsyncDisposable {
  * they are delivered, but for their paths, the ports and the second listener.
  */
 export async function startNginx(...servicePorts: readonly string[]): Promise<TestNginx> {
+  const upstream = upstreamOf(servicePorts, text(`nginx/upstream${servicePorts.length > 1 ? '.scaled' : ''}.conf`));
+  return startSite('nginx/pet-catalog.conf', (site, folder) => {
+    return `${upstream}\n${replaced(site, [['/var/log/nginx', folder]])}`;
+  });
+}
+
+/** nginx with a delivered site on a free port of the loopback; `adapt` changes the addresses and paths in its text. */
+export async function startSite(file: string, adapt: (site: string, folder: string) => string): Promise<TestNginx> {
   const folder = temporaryFolder();
   const port = await freePort();
   mkdirSync(join(folder.path, 'tls'));
   const ca = selfSigned(join(folder.path, 'tls'));
-  const site = replaced(text('nginx/pet-catalog.conf'), [
+  const site = replaced(text(file), [
     ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
     ['listen [::]:443 ssl;', ''],
     ['/etc/pet-catalog/tls', join(folder.path, 'tls')],
-    ['/var/log/nginx', folder.path],
   ]);
-  const upstream = upstreamOf(servicePorts, text(`nginx/upstream${servicePorts.length > 1 ? '.scaled' : ''}.conf`));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(folder.path, kind)};`,
   );
@@ -42,11 +48,11 @@ export async function startNginx(...servicePorts: readonly string[]): Promise<Te
     `pid ${join(folder.path, 'nginx.pid')};`,
     'worker_processes 1;',
     'events {}',
-    `http { ${temporary.join(' ')}\n${upstream}\n${site}\n}`,
+    `http { ${temporary.join(' ')}\n${adapt(site, folder.path)}\n}`,
   ];
-  const file = join(folder.path, 'nginx.conf');
-  writeFileSync(file, main.join('\n'));
-  const child = spawn('nginx', ['-c', file, '-e', join(folder.path, 'error.log')], {
+  const path = join(folder.path, 'nginx.conf');
+  writeFileSync(path, main.join('\n'));
+  const child = spawn('nginx', ['-c', path, '-e', join(folder.path, 'error.log')], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';
@@ -82,7 +88,8 @@ function upstreamOf(ports: readonly string[], upstream: string): string {
   return upstream.replaceAll(/^ *server .*\n/gm, '').replace(/^}/m, `${servers}\n}`);
 }
 
-function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
+/** Replaces texts, each of which must be there. */
+export function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
   return changes.reduce((changed, [from, to]) => {
     assert.ok(changed.includes(from), `the file does not have ${from}`);
     return changed.replaceAll(from, to);

@@ -13,24 +13,18 @@ import type { Finding } from '../../../telemetry/finding.ts';
 import type { Metrics } from '../../../telemetry/metrics.ts';
 import type { CsvExports } from '../../api/csv.ts';
 import type { Caller, ServiceParts } from '../../api/operation.ts';
+import type { IdentitySettings } from '../../session/identity.ts';
 import type { Logins } from '../../session/logins.ts';
 import type { Range } from '../range.ts';
 import type { Rates } from '../rates.ts';
-
-/** A setting as the console shows it, with secrets masked. */
-export interface ShownSetting {
-  readonly name: string;
-  readonly value: string;
-  readonly from: string;
-  readonly isDefault: boolean;
-  readonly about: string;
-}
 
 export interface ConsoleOptions {
   readonly storage: Storage;
   readonly logins: Logins;
   /** The secret with which commands of this machine sign their requests. */
   readonly localSecret: string;
+  /** The sign-in by a proxy in front; undefined without one. */
+  readonly identity?: IdentitySettings | undefined;
   readonly time: Time;
   readonly limiter: Limiter;
   readonly health: Health;
@@ -40,7 +34,6 @@ export interface ConsoleOptions {
   readonly metrics: Metrics;
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
   readonly examine?: (() => Promise<readonly Finding[]>) | undefined;
-  readonly settings: readonly ShownSetting[];
   readonly environment: Environment;
   readonly version: string;
   readonly usesRedis: boolean;

@@ -36,7 +36,6 @@ const NAVIGATION = [
   { path: '/pets', label: 'Pets' },
   { path: '/orders', label: 'Orders' },
   { path: '/audit', label: 'Audit' },
-  { path: '/settings', label: 'Settings' },
 ] as const;
 
 /** Renders a page for a signed-in operator; `notices` are shown by the `done` parameter of the address. */
@@ -52,7 +51,7 @@ export function page(context: ConsoleContext, view: View, notices: ReadonlyMap<s
 <input name="q" type="search" aria-label="Request id, key or order" placeholder="Request, key, order" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>
 <nav aria-label="Console"><ul>${links}</ul></nav>
 <div class="who"><p class="as"><span class="soft">Signed in as</span> ${foreign(context.session.actor)} <span class="badge" title="Your role">${context.session.role}</span></p> ${may(context, 'admin') ? html`<a href="/console/sessions">Sessions</a> ` : ''}<a href="/docs">API</a>
-<form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>
+${context.caller.by.via === 'proxy' ? '' : html`<form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form>`}</div>
 </header>
 <main id="content" tabindex="-1">
 <p id="stale" class="mistake" role="status" hidden></p>
