@@ -69,7 +69,7 @@ export type SettingName = keyof typeof SETTINGS;
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** Every name that settings are read from: each itself, and the file that it may be in. */
-const KNOWN_NAMES: ReadonlySet<string> = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
+export const KNOWN_NAMES: ReadonlySet<string> = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
 
 /** Settings of 0.2.0 for TLS without a proxy, which `serve` refuses. */
 const FORMER_TLS_SETTINGS = ['TLS_CERT_FILE', 'TLS_KEY_FILE'] as const;
@@ -239,20 +239,11 @@ export function findValue(
   return undefined;
 }
 
-/** True for the name of a setting, and for that of the file that it may be in. */
-export function isSettingName(name: string): boolean {
-  return KNOWN_NAMES.has(name);
-}
-
 /** Lists the names in `.env` that are nearly those of settings, each in a sentence, with what `doctor` advises. */
 export function findIneffective({ file }: ConfigSources): { finding: string; advice: string }[] {
   return Object.keys(file).flatMap((name) => {
-    if (KNOWN_NAMES.has(name)) return [];
-    const [near] = [...KNOWN_NAMES]
-      .map((meant) => ({ meant, letters: editDistance(name.toUpperCase(), meant) }))
-      .sort((one, other) => one.letters - other.letters);
-    if (!near || near.letters > SLIP_LETTERS_MAX) return [];
-    const { meant } = near;
+    const meant = KNOWN_NAMES.has(name) ? undefined : nearest(name, [...KNOWN_NAMES]);
+    if (meant === undefined || editDistance(name.toUpperCase(), meant) > SLIP_LETTERS_MAX) return [];
     const finding = `${name} is no setting; is ${meant} meant? (from .env)`;
     return [{ finding, advice: `rename it to ${meant}, or remove it` }];
   });

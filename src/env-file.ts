@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ConfigMistakes, isSettingName } from './config.ts';
+import { ConfigMistakes, KNOWN_NAMES } from './config.ts';
 
 const UTF16_MARKS = ['fffe', 'feff'];
 /** A name with its value, of which the last group is what stands after `=` without quotes. */
@@ -18,7 +18,7 @@ export function readEnvFile(file: string): Readonly<Record<string, string | unde
   const values = parseEnv(text);
   const mistakes = [...text.matchAll(ENTRY)].flatMap((entry) => {
     const [, name = '', rest = ''] = entry;
-    if (!isSettingName(name) && !name.startsWith(OPENTELEMETRY)) return [];
+    if (!KNOWN_NAMES.has(name) && !name.startsWith(OPENTELEMETRY)) return [];
     const place = `${file}:${text.slice(0, entry.index).split('\n').length}: ${name}`;
     if (values[name]?.includes('\n')) return [`${place} has a quote that is not closed in its line`];
     const comment = rest.indexOf('#');

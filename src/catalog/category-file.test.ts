@@ -59,10 +59,18 @@ test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', 
     '＠A1',
     'a=1',
     'a ＝1',
+    'a;=1+1;b',
+    "a;''=1",
+    'x\t=1+1',
+    'a\n"=1"',
+    'a|\u00A0@A1',
+    'a\r\n-1',
+    "a;'b",
   ];
   const categories = descriptions.map((description) => ({ name, description }));
   const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
   const csv = writeCategories(numbered, 'csv');
+  assert.doesNotMatch(csv, /[\n,;|\t\r]["\p{Zs}]*[=+\-@＝＋－＠]/u, 'whatever separates the cells');
   assert.doesNotMatch(csv, /[\n,]"?(?:[\t\r]|\s*[=+\-@＝＋－＠])/);
   assert.deepEqual(readText(csv, 'csv'), { categories, mistakes: [] });
   assert.deepEqual(readText("name\n'tis\n", 'csv').categories, [{ name: 'tis' }]);

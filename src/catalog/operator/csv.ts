@@ -13,15 +13,20 @@ export function csvLines(columns: readonly string[], rows: readonly CsvRow[]): s
   return stringify([...rows], { columns: [...columns], cast: { string: asText } });
 }
 
+/** Within a cell, where one would begin as a formula for a program that separates by other characters than a comma. */
+const BEGINNING = /(?<=[;|\t\r\n])(?=['"\p{Zs}]*[=+\-@＝＋－＠])/gu;
+const MARKED_BEGINNING = /(?<=[;|\t\r\n])'(?=['"\p{Zs}]*[=+\-@＝＋－＠])/gu;
+
 /**
- * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
- * so a cell that begins with one gets another.
+ * Keeps a spreadsheet from running a cell, or a part of it, as a formula: it takes what follows a `'` for text. Reading
+ * removes one `'`, so a cell that begins with one gets another.
  */
 export function asText(value: string): string {
-  return /^(?:[\t\r']|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
+  const marked = value.replaceAll(BEGINNING, "'");
+  return /^(?:[\t\r']|\s*[=+\-@＝＋－＠])/.test(marked) ? `'${marked}` : marked;
 }
 
 /** The cell that `asText` wrote. */
 export function fromText(value: string): string {
-  return value.startsWith("'") ? value.slice(1) : value;
+  return value.replace(/^'/, '').replaceAll(MARKED_BEGINNING, '');
 }
