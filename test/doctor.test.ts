@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -116,7 +116,7 @@ test('a service that was killed, a program in its place and one that breaks conn
   const service = await serveProcess([], { cwd: folder.path });
   const url = await service.operatorUrl();
   assert.equal(await service.end('SIGKILL'), null);
-  const gone = `service problem: The service at ${url} is gone without a stop → see its log, and start it`;
+  const gone = `service problem: The service at ${url} is gone without a stop → see its log`;
   assert.deepEqual(await found(), [gone]);
   let answer = (_request: unknown, response: ServerResponse) => void response.end('{"status":"ready"}');
   await using other = createServer((...asked) => answer(...asked));
@@ -158,5 +158,23 @@ test('what another user owns is a problem with its cure, and no stack', {
       `${mode}: ${stderr}`,
     );
     assert.match(stderr, /^pet-catalog: \d of \d checks found problems\n$/);
+  }
+});
+
+test('a folder of backups that the service may not write to is a problem, with what to set', async (t) => {
+  using folder = temporaryFolder();
+  const [backups, env] = [join(folder.path, 'backups'), { BACKUP_DIR: 'backups' }];
+  mkdirSync(backups);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', backups]).status !== 0)
+    return t.skip('nothing is mounted');
+  try {
+    await using service = await serveProcess([], { cwd: folder.path, env });
+    await untilTrue(() => service.output.stderr.includes('"backup_failed"'));
+    const [said = ''] = await complaints(env, folder.path);
+    const [, cure] =
+      /^service problem: .* makes no backups since \S+Z: .*; .* add (\S+) by `systemctl edit/.exec(said) ?? [];
+    assert.equal(cure, `ReadWritePaths=${backups}`, said);
+  } finally {
+    spawnSync('umount', ['-l', backups]);
   }
 });

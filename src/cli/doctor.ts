@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
   type Config,
@@ -87,8 +88,7 @@ async function askService(config: Config): Promise<Finding[]> {
     const note = isGone ? undefined : await findOperator(config);
     if (note) return await askAt(note.url, database.engine === 'sqlite');
     const [left] = operatorNotes(config);
-    if (left)
-      return [problem('service', `The service at ${left.url} is gone without a stop`, 'see its log, and start it')];
+    if (left) return [problem('service', `The service at ${left.url} is gone without a stop`, 'see its log')];
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
     if (port === 0 || !(await isListening(`http://${address}`))) return [];
     return [problem('service', `No service runs, and something else listens on ${address}`, 'stop it, or set PORT')];
@@ -127,13 +127,11 @@ async function lastBackup(url: string): Promise<Finding> {
 
 /** The same in another thread, so as not to block a running service. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
   await using thread = startThread('examine', config);
   thread.unref();
-  thread.on('message', resolve);
-  thread.on('error', reject);
-  thread.on('exit', () => reject(new Error('they broke off')));
-  return await promise;
+  const ended = once(thread, 'exit').then(() => Promise.reject(new Error('they broke off')));
+  const [findings] = await Promise.race([once(thread, 'message'), ended]);
+  return findings;
 }
 
 function versions(): Finding {

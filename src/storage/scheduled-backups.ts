@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { OWN_COMMAND } from '../shipped.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
@@ -37,12 +37,6 @@ export interface BackupOptions {
   >;
   /** Runs a command to its end, in a process of its own unless a test says otherwise. Rejects with what it says. */
   readonly run?: typeof runProcess;
-}
-
-interface Backup {
-  readonly file: string;
-  /** By its name, in Unix seconds. */
-  readonly at: number;
 }
 
 /**
@@ -84,28 +78,31 @@ export class ScheduledBackups implements AsyncDisposable {
   #prepare(): number | undefined {
     const { folder, owner, everySeconds, events, time } = this.#options;
     const { unix, steady } = time.now();
-    let found: Backup | undefined;
+    let found: ReturnType<typeof backupsIn>[number] | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
       [found] = backupsIn(folder, owner, unix);
       const others = othersIn(folder, owner);
       if (others.length > 0) events.backupsOfOthers(folder, others);
-    } catch (error) {
-      events.backupFailed((error as Error).message);
+    } catch {
+      // The first attempt says why.
     }
     events.backupsScheduled(everySeconds, found && { at: found.at, bytes: statSync(found.file).size });
     return found && steady - (unix - found.at);
   }
 
   async #look(): Promise<void> {
-    const { time, everySeconds, events } = this.#options;
+    const { time, folder, everySeconds, events } = this.#options;
     const { unix, steady } = time.now();
     const attempt = async (work: () => Promise<void>) => {
       try {
         await work();
         return everySeconds;
       } catch (error) {
-        if (!this.#stop.signal.aborted) events.backupFailed((error as Error).message);
+        const { message } = error as Error;
+        const cure = `; if that is so for the service alone, add ReadWritePaths=${resolve(folder)} by \`systemctl edit pet-catalog\``;
+        const isReadOnly = /EROFS|read-only/i.test(message);
+        if (!this.#stop.signal.aborted) events.backupFailed(isReadOnly ? message + cure : message);
         return Math.min(everySeconds, RETRY_SECONDS_MAX);
       }
     };
@@ -182,7 +179,7 @@ function assertRoom(folder: string, bytes: number): void {
 }
 
 /** The backups of a database in a folder up to a moment, and those without an owner, newest first. */
-function backupsIn(folder: string, owner: string, now: number): Backup[] {
+function backupsIn(folder: string, owner: string, now: number) {
   const found = readdirSync(folder).flatMap((name) => {
     const [, by = owner, day, hours, minutes, seconds] = NAME.exec(name) ?? [];
     const at = Date.parse(`${day}${hours}:${minutes}:${seconds}`) / 1_000;

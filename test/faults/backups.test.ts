@@ -279,7 +279,7 @@ test('neither a backup nor its trial takes the room that the log of the database
   assert.deepEqual(names(), before);
 });
 
-test('the service makes its backups beside the requests, tells of them, and `restore` takes one', async () => {
+test('the service makes its backups beside the requests, and tells of them', async () => {
   using folder = temporaryFolder();
   const env = { BACKUP_DIR: 'backups', BACKUP_EVERY: '1s', BACKUP_KEEP: '2', LOG_LEVEL: 'info' };
   const backups = join(folder.path, 'backups');
@@ -300,10 +300,6 @@ test('the service makes its backups beside the requests, tells of them, and `res
     assert.match(service.output.stderr, /"event":"backup_made"/);
     assert.equal(await service.end(), 0);
   }
-  const newest = finished().sort().at(-1) ?? '';
-  const restored = await run(['restore', `backups/${newest}`], { cwd: folder.path });
-  assert.equal(restored.code, 0, restored.stderr);
-  assert.match((await run(['keys', 'list'], { cwd: folder.path })).stdout, /bootstrap/);
 });
 
 async function untilSome(find: () => string[]): Promise<string> {

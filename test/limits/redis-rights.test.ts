@@ -25,18 +25,6 @@ async function said(url: string): Promise<string[]> {
   return findings.map((each) => (each.status === 'ok' ? each.finding : `${each.finding}; ${each.advice}`));
 }
 
-test('`doctor` has Redis count, and says what it lacks for that', { skip }, async () => {
-  await using server = await startRedis();
-  assert.deepEqual(await said(server.url), ['It counts']);
-  await server.command('CONFIG', 'SET', 'maxmemory', '1');
-  const told = await said(server.url);
-  assert.equal(told.length, 1);
-  assert.match(
-    told[0] ?? '',
-    /^It cannot count: OOM command not allowed.*; raise maxmemory, .*: it is full; until then/,
-  );
-});
-
 test('the commands and keys of docs/scaling.md suffice, and `doctor` says when one is missing', { skip }, async () => {
   await using server = await startRedis();
   using folder = temporaryFolder();

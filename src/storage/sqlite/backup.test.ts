@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import fs, {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -304,4 +305,15 @@ test('a restore that is refused leaves everything as it was', async (t) => {
   const left = readdirSync(place.in('.')).filter((name) => !/-(wal|shm)$/.test(name));
   assert.deepEqual(left.sort(), ['backup.db', 'x.db', 'x.db.lock']);
   assert.deepEqual(namesIn(file), ['Dog', 'Bird']);
+});
+
+test('what root restores and claims belongs to the owner of what was there', {
+  skip: process.getuid?.() !== 0,
+}, async () => {
+  using place = await databasePlace();
+  backUp(place.file, place.in('backup.db'), { force: false, now: NOW });
+  chownSync(place.file, 65_534, 65_533);
+  await restore(place.in('backup.db'), place.file, NOW);
+  for (const { uid, gid } of ['', '.lock'].map((part) => statSync(place.file + part)))
+    assert.deepEqual([uid, gid], [65_534, 65_533]);
 });

@@ -2,9 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** SQLite's result code for a table that is not there (sqlite.org/rescode.html). */
-const SQLITE_ERROR = 1;
-
 /** The number of rows in each table. */
 export function countRows(database: DatabaseSync): Record<string, number> {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
@@ -21,11 +18,10 @@ export function propertyOf(database: DatabaseSync, name: Tables['database_proper
 
 /** The migrations that were applied to a database. Throws `DatabaseNotOpened` if it holds no catalog. */
 export function appliedIn(database: DatabaseSync, file: string): string[] {
-  try {
-    const rows = database.prepare('SELECT name FROM kysely_migration ORDER BY name').all() as { name: string }[];
-    return rows.map(({ name }) => name);
-  } catch (error) {
-    if ((error as { errcode?: number }).errcode !== SQLITE_ERROR) throw error;
-    throw new DatabaseNotOpened(`${file} holds no catalog; name the file of one`);
-  }
+  const table = "SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'";
+  if (!database.prepare(table).get()) throw new DatabaseNotOpened(`${file} holds no catalog; name the file of one`);
+  return database
+    .prepare('SELECT name FROM kysely_migration ORDER BY name')
+    .all()
+    .map(({ name }) => `${name}`);
 }

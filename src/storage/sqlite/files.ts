@@ -1,7 +1,9 @@
 import {
+  chownSync,
   closeSync,
   existsSync,
   fchmodSync,
+  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -37,15 +39,22 @@ export function sizeOf(file: string) {
 
 /**
  * Makes an empty file with mode 0600 whatever the umask, and the folders above it with 0700, unless the file is there.
- * SQLite gives the log and the index of a database the mode of the database. Throws what the system says.
+ * What root makes gets the owner of the database or folder that is there. SQLite gives log and index the mode and owner
+ * of the database. Throws what the system says.
  */
 export function createPrivately(file: string): void {
   if (existsSync(file)) return;
   // Throws if the working folder was deleted; with `recursive`, mkdir would never return then.
   realpathSync.native('.');
-  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  let like = resolve(file.replace(/\.(lock|restoring)$/, ''));
+  while (!existsSync(like)) like = dirname(like);
+  const { uid, gid } = statSync(like);
+  const isRoot = process.getuid?.() === 0;
+  const isNew = mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE }) !== undefined;
+  if (isRoot && isNew) chownSync(dirname(file), uid, gid);
   const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
   fchmodSync(descriptor, PRIVATE_FILE_MODE);
+  if (isRoot) fchownSync(descriptor, uid, gid);
   closeSync(descriptor);
 }
 
