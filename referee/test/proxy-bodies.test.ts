@@ -72,7 +72,8 @@ test('an answer before the end of its request ends the connection, and a refusal
   assert.equal(answer.statusCode, 500);
   answer.resume();
   const { requests } = await proxy.end();
-  assert.equal(requests[1]?.body?.length, 22);
+  // No digest of a body that did not arrive.
+  assert.deepEqual([requests[0]?.body, requests[1]?.body?.length], [null, 22]);
 });
 
 test('of a JSON text 4 MiB are greased, and no more, which Node.js warns of nothing about', async (t) => {
