@@ -1,8 +1,11 @@
-import { CatalogError, invalid } from '../../catalog/error.ts';
+import { CatalogError, ERROR_CODES, invalid } from '../../catalog/error.ts';
+import { UNMATCHED } from '../../catalog/usage.ts';
 import { quote } from '../../catalog/validate.ts';
+import { STATUS_OF } from '../../http/errors.ts';
+import { OPERATIONS } from '../../http/operations.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
-import { byMoment, byText, type Filter } from './filters.ts';
+import { byChoice, byMoment, byText, type Filter } from './filters.ts';
 import { getKey, KEY_ID } from './keys.ts';
 import { type Caller, operate } from './operation.ts';
 import { KeyRequest } from './schema.ts';
@@ -12,6 +15,8 @@ import { KeyRequest } from './schema.ts';
 /** An instance keeps so many of one key: as many failures as other answers. */
 const REQUESTS_MAX = 400;
 const KEYS_MAX = 1_000;
+const STATUSES = ['2xx', '3xx', '4xx', '5xx', ...new Set(ERROR_CODES.map((code) => `${STATUS_OF[code]}`))].sort();
+const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];
 const STATUS = '^[1-5]([0-9]{2}|xx)$';
 const EXAMPLE = {
   requestId: 'hE7GR_cEMx1KfM2V.1f',
@@ -54,6 +59,7 @@ const LISTED = {
     { member: 'durationMs', label: 'Ms' },
     { member: 'requestId', label: 'Request id' },
   ],
+  csv: { columns: Object.keys(EXAMPLE), row: (row: RequestJson) => row },
 } as const;
 
 export const listRequests = operate('request.list', 'listRequests', 'GET /requests', {
@@ -64,19 +70,28 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
   permission: 'viewer',
   isOfService: true,
   filters: {
-    key: byText('Only requests with the key of this id'),
+    key: byText('Only requests with the keys that this may mean: an id, or part of a name, an owner or a prefix', {
+      label: 'Key: name, owner, id or prefix',
+      isWide: true,
+    }),
     owner: byText("Only requests with keys of this customer's id"),
-    status: byStatus,
-    since: byMoment('Only requests from this moment on', 'past', '1h'),
-    until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z'),
+    status: { ...byStatus, label: 'Status', choices: STATUSES.map((value) => ({ value, label: value })) },
+    route: byChoice('Only requests to this route; `unmatched` for addresses without one', ROUTES, { label: 'Route' }),
+    since: byMoment('Only requests from this moment on', 'past', '1h', { label: 'Since (UTC)' }),
+    until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until (UTC)' }),
   },
   list: LISTED,
-  async handle(caller, { query: { key: keyId, owner, ...filter }, limit, behind }) {
+  async handle(caller, { query: { key, owner, ...filter }, limit, behind }) {
     const { storage, now } = caller;
-    const owned = owner ? await storage.keys.list({ owner, now, limit: KEYS_MAX }) : undefined;
-    const keyIds = owned && new Set(owned.keys.map(({ id }) => id));
-    const query = { ...filter, keyId, keyIds, before: behind?.number, limit: limit + 1 };
-    const rows = recentOf(caller).list(query);
+    const recent = recentOf(caller);
+    const isKept = key !== undefined && recent.list({ keyId: key, limit: 1 }).length > 0;
+    // What is kept of an id needs no database.
+    const meant =
+      key === undefined || isKept ? undefined : (await storage.keys.list({ text: key, now, limit: KEYS_MAX })).keys;
+    const owned = owner ? (await storage.keys.list({ owner, now, limit: KEYS_MAX })).keys : undefined;
+    const keyIds = (meant ?? owned) && new Set((meant ?? owned ?? []).map(({ id }) => id));
+    const query = { ...filter, keyId: isKept ? key : undefined, keyIds, before: behind?.number, limit: limit + 1 };
+    const rows = recent.list(query);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return { json: rows.slice(0, limit).map(requestJson), last: last && { number: last.order, id: '' } };
   },

@@ -22,6 +22,7 @@ import {
   textField,
   wholeText,
 } from './frame/list.ts';
+import { timeText } from './range.ts';
 
 /** The pages of lists: the JSON of an operation as a table, with a form of its parameters, and CSV. */
 
@@ -49,6 +50,8 @@ export interface ListPage {
   /** Cells with more than the text of the member. */
   readonly cells?: Readonly<Record<string, (row: Row, context: ConsoleContext) => Html>>;
   readonly sorts?: Readonly<Record<string, Sorts>>;
+  /** Draws the rows in place of the table of columns. */
+  table?(rows: readonly Row[], context: ConsoleContext): Html | Promise<Html>;
   /** Beside the heading. */
   head?(context: ConsoleContext): Html;
   lead?(context: ConsoleContext): Html;
@@ -109,7 +112,7 @@ async function listPage(operation: OperatorOperation, page: ListPage, context: C
     ? page.none(context)
     : rows.length === 0
       ? empty(`No ${noun[0]} found.`, html`<a href="/console${path}">Show all ${noun[1]}</a>`)
-      : rowsTable(operation, page, { context, rows, texts });
+      : await (page.table?.(rows, context) ?? rowsTable(operation, page, { context, rows, texts }));
   const next = last && addressOf(path, { ...texts, cursor: placeText(last) });
   const count = total === undefined ? '' : counted(total, ...noun);
   const content = html`<div class="heading"><h1>${title}</h1>${page.head?.(context) ?? ''}</div>
@@ -184,6 +187,7 @@ function orderOf(sort: string): 'ascending' | 'descending' {
 
 /** The text of a filter as it is sent. */
 function textIn(query: URLSearchParams, name: string, { isWide }: { readonly isWide?: true | undefined }): string {
+  if (name === 'since' || name === 'until') return timeText(query, name);
   return isWide ? searchText(query, name) : wholeText(query, name);
 }
 

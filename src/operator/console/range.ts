@@ -89,10 +89,7 @@ function spanIn(query: URLSearchParams, now: number): Span | undefined {
 }
 
 /** Reads a span, or what is wrong with it. */
-export function readSpan(
-  query: URLSearchParams,
-  now: number,
-): { readonly span?: Span | undefined; readonly wrong?: string } {
+function readSpan(query: URLSearchParams, now: number): { readonly span?: Span | undefined; readonly wrong?: string } {
   try {
     return { span: spanIn(query, now) };
   } catch (error) {
@@ -156,7 +153,7 @@ export function rangeLinks(exchange: Exchange, now: number): Html {
 }
 
 /** The fields of `since` and `until`, with what is wrong. */
-export function spanFields(query: URLSearchParams, wrong: string | undefined): Html[] {
+function spanFields(query: URLSearchParams, wrong: string | undefined): Html[] {
   return [['since', 'Since (UTC)'] as const, ['until', 'Until (UTC)'] as const].map(([name, label]) =>
     textField(name, label, timeText(query, name), {
       placeholder: '2026-01-31 18:00',

@@ -1,112 +1,40 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
-import { ERROR_CODES } from '../../catalog/error.ts';
 import { outcomeOf, UNMATCHED } from '../../catalog/usage.ts';
-import { STATUS_OF } from '../../http/errors.ts';
 import { type Html, html } from '../../http/html.ts';
-import { OPERATIONS } from '../../http/operations.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { KEYS_LIKE_MAX, keysLike } from '../api/why.ts';
-import { type ConsoleContext, onGet, type View } from './frame/context.ts';
-import { counted, duration, empty, foreign, numeric, secondOf, table } from './frame/element.ts';
-import {
-  ANY,
-  addressOf,
-  choiceField,
-  filters,
-  type ListQuery,
-  optionList,
-  searchText,
-  textField,
-  unknownChoice,
-} from './frame/list.ts';
-import { readSpan, spanFields, timeText } from './range.ts';
+import { listRequests } from '../api/requests.ts';
+import { KEYS_LIKE_MAX } from '../api/why.ts';
+import type { ConsoleContext } from './frame/context.ts';
+import { duration, empty, foreign, numeric, secondOf, table } from './frame/element.ts';
+import { addressOf } from './frame/list.ts';
+import { listPages, secondsOf } from './list-pages.ts';
 import { keyLink, keyNames, OUTCOMES } from './usage.ts';
 
-const SHOWN_MAX = 100;
 const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
-const KINDS = [
-  { value: 'served', outcome: 'served', label: 'served (2xx, 3xx)' },
-  { value: 'refused', outcome: 'refused', label: 'refused (429)' },
-  { value: 'client-errors', outcome: 'clientErrors', label: 'client errors (4xx but 429)' },
-  { value: 'server-errors', outcome: 'serverErrors', label: 'server errors (5xx)' },
-] as const;
-const STATUSES = [...new Set([200, 201, 204, 304, ...ERROR_CODES.map((code) => STATUS_OF[code])])]
-  .filter((status) => status !== 401)
-  .map(String)
-  .sort();
-const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];
 
 /** The recent requests of this instance; the page follows the traffic. */
-export const requestRoutes = [onGet('/requests', listRequests)];
+export const requestRoutes = listPages(listRequests, {
+  path: '/requests',
+  title: 'Requests',
+  head(context) {
+    const isPaused = context.exchange.query.get('paused') === '1';
+    return html`<div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(context, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div>`;
+  },
+  lead(context) {
+    const isPaused = context.exchange.query.get('paused') === '1';
+    return html`<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(context, false)}">Reload</a> to see newer ones.`}</span></p>`;
+  },
+  none: () => empty('No requests yet.', html`Each request with a key appears here.`),
+  async table(rows, context) {
+    const requests = rows.map((row) => ({ ...row, at: secondsOf(row.at), code: row.code ?? undefined }));
+    return requestTable('Requests', requests, { names: await keyNames(context, requests), id: 'requests-rows' });
+  },
+  foot: (context) => html`<p class="scope">${ownInstance(context)}</p>`,
+});
 
-async function listRequests(context: ConsoleContext): Promise<View> {
-  const { query } = context.exchange;
-  const text = searchText(query, 'key');
-  const kind = KINDS.find(({ value }) => value === query.get('status'));
-  const status = STATUSES.find((value) => value === query.get('status'));
-  const route = ROUTES.find((each) => each === query.get('route'));
-  const [since, until] = [timeText(query, 'since'), timeText(query, 'until')];
-  const { span, wrong } = readSpan(query, context.now);
-  const wanted = { key: text, status: kind?.value ?? status, route, since, until };
-  const isFiltered = Object.values(wanted).some(Boolean);
-  const keys = text === '' ? [] : await keysLike(context, text);
-  const isPaused = query.get('paused') === '1';
-  const found = () => {
-    if (keys.length > 1) return whichKey(keys, (id) => addressFor({ ...wanted, key: id }, isPaused));
-    const [key] = keys;
-    if (text !== '' && !key)
-      return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
-    const limit = SHOWN_MAX;
-    const requests = context.service.recent.list({
-      limit,
-      keyId: key?.id,
-      status,
-      outcome: kind?.outcome,
-      route,
-      ...span,
-    });
-    return requestsFound(context, requests, { key, isFiltered });
-  };
-  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(wanted, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
-<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(wanted, false)}">Reload</a> to see newer ones.`}</span></p>
-${filterForm(wanted, { query, isFiltered, wrong })}
-${await found()}
-<p class="scope">${ownInstance(context)}</p>`;
-  return { section: '/requests', title: 'Requests', content };
-}
-
-async function requestsFound(
-  context: ConsoleContext,
-  requests: readonly RecentRequest[],
-  { key, isFiltered }: { key: ApiKey | undefined; isFiltered: boolean },
-): Promise<Html> {
-  const names = await keyNames(context, requests);
-  const none = isFiltered
-    ? html`No kept request fits these filters. <a href="/console/requests">Show all</a>`
-    : html`No requests yet. Each request with a key appears here.`;
-  const number = counted(requests.length, requests.length === SHOWN_MAX ? 'newest request' : 'request');
-  const shown = html`${number}${key ? html` of <a href="/console/keys/${key.id}">${foreign(key.name)}</a>` : ''}`;
-  return html`<p class="soft" id="shown" data-live>${requests.length === 0 ? none : shown}</p>
-${requestTable('Requests', requests, { names, id: 'requests-rows' })}`;
-}
-
-function addressFor(filters: ListQuery, isPaused: boolean): string {
-  return `/console${addressOf('/requests', { ...filters, paused: isPaused ? '1' : '' })}`;
-}
-
-function filterForm(
-  { key, status }: ListQuery,
-  { query, isFiltered, wrong }: { query: URLSearchParams; isFiltered: boolean; wrong: string | undefined },
-): Html {
-  const statuses = STATUSES.map((each) => ({ value: each, label: each }));
-  const routes = ROUTES.map((each) => ({ value: each, label: each === UNMATCHED ? 'no such address' : each }));
-  const fields = [
-    textField('key', 'Key: name, owner, id or prefix', key, { isWide: true }),
-    html`<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>`,
-    choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] }),
-    ...spanFields(query, wrong),
-  ];
-  return filters('/requests', fields, { isFiltered });
+function addressFor({ exchange: { query } }: ConsoleContext, isPaused: boolean): string {
+  const others = [...query].filter(([name]) => name !== 'cursor');
+  return `/console${addressOf('/requests', { ...Object.fromEntries(others), paused: isPaused ? '1' : '' })}`;
 }
 
 /** A table of recent requests. */

@@ -36,7 +36,7 @@ export function choiceField(query: URLSearchParams, name: string, { label, optio
 }
 
 /** The mistake of a filter that selects by none of its values: it is left out, which must not go unnoticed. */
-export function unknownChoice(asked: string, options: readonly Option[]): Html {
+function unknownChoice(asked: string, options: readonly Option[]): Html {
   if (options.some(({ value }) => value === asked)) return html``;
   return html`<p class="fault" role="alert">There is no “${foreign(asked)}” to select; this filter is not applied.</p>`;
 }
