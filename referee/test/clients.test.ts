@@ -272,6 +272,21 @@ const WRONG: Readonly<Record<string, Wrong>> = {
       for (const name of ['Get', 'Put', 'Delete']) await client.call('POST', '/', `Things_2012.${name}Thing`);
     },
   },
+  'sends no key with its second create': {
+    rule: 'once',
+    kinds: ['POST /things'],
+    habits: { headers: ({ name }, key): Record<string, string> => (name === 'bee' ? {} : { 'idempotency-key': key }) },
+    program: async (client) => {
+      for (const name of ['ant', 'bee']) await client.call('POST', '/things', name);
+    },
+  },
+  'repeats what cannot be processed': {
+    rule: 'stops',
+    kinds: ['POST /things'],
+    habits: {
+      wait: (failure) => (failure.status === 422 && failure.attempt < 3 ? 100 : retrying(exponential)(failure)),
+    },
+  },
   'sends another Idempotency-Key with each try': {
     rule: 'once',
     kinds: ['POST /things'],

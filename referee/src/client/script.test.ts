@@ -10,7 +10,6 @@ test('a script is its steps, each as often as it says, and white space around th
     ],
     ['limit:86400,status:418,limit-ms:250,limit-reset:1,stall', undefined],
     ['(ok*2,lost)*2,cut', 'ok,ok,lost,ok,ok,lost,cut'],
-    ['((ok,lost)*2,cut)', 'ok,lost,ok,lost,cut'],
     [
       'error*2@POST /store/orders,cut@3.GET,lost@PUT /a/*',
       'error@POST /store/orders,error@POST /store/orders,cut@3.GET,lost@PUT /a/*',
@@ -19,33 +18,20 @@ test('a script is its steps, each as often as it says, and white space around th
     assert.equal(parseScript(script).map(stepText).join(), steps ?? script);
   }
   assert.equal(parseScript('quota:86400*10000').length, 10_000);
-  assert.equal(parseScript('ok'.padStart(4_096)).map(stepText).join(), 'ok', 'to the last character');
 });
 
 for (const [script, message] of [
   ['', /^The script is empty; separate its steps by commas: ok, limit:S, .* status:N, slow:S, stall, revoked, grease$/],
-  ['  ', /^The script is empty/],
   ['ok,limt:2', /^The step "limt:2" is none of these: ok, limit:S/],
-  ['ok,,lost', /^The step "" is none of these/],
-  ['OK', /is none of these/],
   ['limit', /^The step "limit" needs a whole number from 1 to 86400, such as limit:2$/],
-  ['quota:1.5', /needs a whole number/],
-  ['unavailable:90000', /needs a whole number/],
-  ['slow:61', /from 1 to 60, such as slow:2$/],
   ['status:399', /from 400 to 599, such as status:400$/],
   ['error:1', /^The step "error:1" takes no number; write error$/],
-  ['ok:', /takes no number; write ok$/],
   ['ok*0', /^"ok\*0" repeats "0" times; write a whole number from 1 to 10000$/],
-  ['ok*two', /repeats "two" times/],
   ['ok*9999,lost*2', /^The script has over 10000 steps$/],
-  ['(ok*200,lost)*100', /^The script has over 10000 steps$/],
   ['revoked,ok', /^revoked is for good; write it last, and once$/],
   ['(ok,lost', /^The parentheses of the script "\(ok,lost" do not match$/],
-  ['ok)', /do not match$/],
   ['(((((((((ok)))))))))', /^The script has more than 8 groups in each other$/],
   ['lost@', /^The step "lost@" is aimed at ""; write @METHOD, @3\.GET or @POST \/a\/\*$/],
-  ['lost@0.GET', /is aimed at "0\.GET"/],
-  ['lost@get', /is aimed at "get"/],
   ['ok'.padStart(4_097), /^The script has 4097 characters; 4096 at most are possible$/],
 ] as const) {
   test(`the script "${script.slice(0, 20)}" is refused with what is wrong`, () => {
