@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { secretRecord } from '../../src/catalog/api-key.ts';
-import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -113,71 +112,6 @@ test('the page of a key says when its old secret ends, and that it has no reques
   assert.doesNotMatch(await (await signIn(service)).page(path), /The old secret ends/);
 });
 
-test('a token is listed with its state, and with a button while it works', async () => {
-  await using service = await testService();
-  const { storage, clock } = service;
-  const context = { storage, now: clock.now().unix, by: OPERATOR };
-  for (const [name, expiresAt] of Object.entries({ lasting: null, over: context.now + 60, gone: null })) {
-    const { token } = await issueToken(context, { name, role: 'keys', expiresAt });
-    if (name === 'gone') await revokeToken(context, token.id);
-  }
-  clock.advance(60);
-  const rows = (await (await signIn(service)).page('/tokens')).split('<tr>').slice(2);
-  const shown = rows.map((row) =>
-    [/<bdi>(\w+)/, /class="badge[^>]*>(\w+)/, /Revoke (\w+)/].map((part) => part.exec(row)?.[1]),
-  );
-  assert.deepEqual(shown.sort(), [
-    ['gone', 'revoked', undefined],
-    ['lasting', 'active', 'lasting'],
-    ['over', 'expired', 'over'],
-  ]);
-});
-
-test('the audit is filtered by time, actor, action and target, paged, and folded', async () => {
-  await using service = await testService();
-  const { key } = await service.issue({ name: 'first' });
-  for (let number = 0; number < 60; number += 1) {
-    await service.storage.keys.update(key.id, { name: `name ${number}` }, { actor: 'root', via: 'cli' });
-  }
-  service.clock.advance(2 * DAY_SECONDS);
-  const operator = await signIn(service);
-  const actions = async (path: string) =>
-    [...(await operator.page(path)).matchAll(/<code>((?:key|console)\.\w+)<\/code>/g)].map(([, action]) => action);
-  assert.equal((await actions('/audit?since=24h')).length, 1);
-  const first = await operator.page('/audit?since=7d');
-  assert.equal((await actions('/audit?since=7d')).length, 50);
-  assert.match(first, /name: <del><bdi>name 58<\/bdi><\/del> <ins><bdi>name 59<\/bdi><\/ins>/);
-  assert.match(first, /<time class="utc" datetime="2026-01-01T12:00:00Z">2026-01-01 12:00:00 UTC<\/time>/);
-  assert.equal((await actions(nextOf(first))).length, 12);
-  assert.deepEqual(await actions('/audit?actor=operator'), ['console.open']);
-  assert.match(await operator.page('/audit?actor=operator'), /<a href="\/console\/sessions"><code>/);
-  const latest = `The latest 20. <a href="/console/audit?target=${key.id}">All of them</a>`;
-  assert.ok((await operator.page(`/keys/${key.id}`)).includes(latest));
-  assert.deepEqual(await actions('/audit?action=key.create&actor=test'), ['key.create']);
-  assert.deepEqual(await actions(`/audit?target=${key.id}&action=console.open`), []);
-  await service.storage.keys.update(key.id, { owner: 'cus_1' }, { actor: 'root', via: 'cli' });
-  assert.match(await operator.page('/audit'), /<li>owner: <ins><bdi>cus_1<\/bdi><\/ins><\/li>/);
-  const now = service.clock.now().unix;
-  await storeBan(service.storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'hasty' });
-  await service.storage.keys.lift(key.id, now, { actor: 'root', via: 'cli' });
-  const lifted = await operator.page('/audit?action=ban.lift');
-  assert.match(lifted, new RegExp(`<a href="/console/keys/${key.id}"><code>${key.id}</code></a>`));
-  const created = await operator.page('/audit?action=key.create');
-  assert.match(created, /<summary><ins><bdi>first<\/bdi><\/ins>, <ins><bdi>free<\/bdi><\/ins><\/summary><ul/);
-});
-
-test('the audit that the filters select is there as CSV', async () => {
-  await using service = await testService();
-  const { key } = await service.issue({ name: 'first' });
-  await service.storage.keys.update(key.id, { name: 'second' }, { actor: '=cmd', via: 'cli' });
-  const text = await (await signIn(service)).page('/audit/export?actor=%3Dcmd');
-  const [at, target] = ['2026-01-01T12:00:00Z', key.id];
-  const change = { before: '{"name":"first"}', after: '{"name":"second"}' };
-  assert.deepEqual(parse(text, { columns: true }), [
-    { at, actor: "'=cmd", via: 'cli', user: '', action: 'key.update', target, ...change },
-  ]);
-});
-
 test('categories are searched; pets, orders and categories lead to each other', async () => {
   await using service = await testService();
   const { storage } = service;
@@ -271,26 +205,6 @@ test('an empty console says what to do next', async () => {
     assert.ok(empty.includes(text), path);
     assert.doesNotMatch(await viewer.page(path), /href="[^"]*\/new"/, 'nothing that it may not');
   }
-});
-
-test('the audit is searched for an old name', async () => {
-  await using service = await testService();
-  const { categories } = service.storage;
-  for (const name of ['Dog', 'Cat']) await categories.insert({ name }, { keyId: 'k' });
-  await categories.rename(1, 'Straße "5"', OPERATOR);
-  await categories.rename(2, 'Cats', OPERATOR);
-  const operator = await signIn(service);
-  const history = await operator.page('/categories/1');
-  assert.match(history, /<del>.*Dog.*<\/del> <ins>.*Straße &quot;5&quot;/);
-  assert.ok(!history.includes('Cats'), 'of another category');
-  await categories.rename(1, 'Hounds', OPERATOR);
-  await categories.delete(1, OPERATOR);
-  for (const old of ['dog', 'straße "5"']) {
-    const found = await operator.page(`/audit?q=${encodeURIComponent(old)}`);
-    assert.ok(found.includes('Straße') && !found.includes('Cats') && !found.includes('<code>console.open'), old);
-  }
-  const csv = await operator.page('/audit/export?q=hounds');
-  assert.deepEqual(csv.match(/category\.\w+/g), ['category.delete', 'category.rename']);
 });
 
 /** The names in the first column of a list. */

@@ -120,11 +120,7 @@ export const ROWS: readonly Row[] = [
       form: { ...KEY_FORM, plan: 'enterprise', 'limits.minute': '7', 'limits.day': '70', owner: 'cus_1' },
       wrong: [
         [{ ...KEY_FORM, name: ' ' }, /The name of a key is 1 to 100 visible characters/],
-        [{ ...KEY_FORM, owner: 'x'.repeat(256) }, /owner is 256 characters long/],
-        [{ ...KEY_FORM, plan: 'golden' }, /plan is &quot;golden&quot;; send one of/],
-        [{ ...KEY_FORM, scopes: 'all' }, /scopes.0 is &quot;all&quot;/],
         [{ ...KEY_FORM, plan: 'enterprise', 'limits.minute': '0', 'limits.day': '7' }, /limits.minute is 0; send/],
-        [{ ...KEY_FORM, expiresAt: '2020-01-01 00:00' }, /The expiry of a key must be in the future/],
         [{ ...KEY_FORM, expiresAt: '2026-02-30 10:00' }, /expiresAt is &quot;2026-02-30 10:00&quot;; send a date/],
       ],
     },
@@ -153,9 +149,6 @@ export const ROWS: readonly Row[] = [
       args: 'keys create --name shop --plan enterprise --per-minute 7 --per-day 70 --scopes pets:read --owner cus_1',
       wrong: [
         ['keys create --plan pro', /--name <name> is missing/],
-        ["keys create --name ' '", /The name of a key/],
-        ['keys create --name x --plan golden', /plan is "golden"; send one of/],
-        ['keys create --name x --plan enterprise', /The enterprise plan needs limits/],
         ['keys create --name x --plan enterprise --per-minute 7', /--per-minute and --per-day go together/],
         ['keys create --name x --per-minute 7.5 --per-day 8', /--per-minute is "7.5"; send a whole number/],
         ['keys create --name x --scopes all', /--scopes.0 is "all"/],
