@@ -45,9 +45,10 @@ const PARTS: Readonly<Record<string, () => void | Promise<void>>> = {
   faults: causeFaults,
   guesses: guessKeys,
   'slow-clients': serveBesideSlow,
-  hostile: () => attack('Hostile callers behind nginx', { scale: 1, isProxied: true }),
+  hostile: () => attack('Hostile callers behind nginx', { scale: 1, through: 'nginx' }),
+  'hostile-caddy': () => attack('Hostile callers behind Caddy', { scale: 1, through: 'Caddy' }),
   'hostile-direct': () => attack('Hostile callers who reach the process directly', { scale: 1 }),
-  'hostile-tenfold': () => attack('Ten times as many behind nginx', { scale: 10, isProxied: true }),
+  'hostile-tenfold': () => attack('Ten times as many behind nginx', { scale: 10, through: 'nginx' }),
   forged: forgeKeys,
 };
 
@@ -183,13 +184,13 @@ async function serveBesideSlow(): Promise<void> {
   );
 }
 
-async function attack(callers: string, how: { scale: number; isProxied?: boolean }): Promise<void> {
+async function attack(callers: string, how: { scale: number; through?: 'nginx' | 'Caddy' }): Promise<void> {
   const { quietP99Ms, besideP99Ms, seconds, memoryBytesMax, unexplained } = await soakBesideHostile({
     seconds: scaled(HOSTILE_SECONDS),
     ...how,
   });
-  const p99 = how.isProxied ? 'the p99 of another key within three times its quiet value, and ' : '';
-  const isSlow = how.isProxied === true && besideP99Ms > HOSTILE_P99_FACTOR_MAX * quietP99Ms;
+  const p99 = how.through === 'nginx' ? 'the p99 of another key within three times its quiet value, and ' : '';
+  const isSlow = how.through === 'nginx' && besideP99Ms > HOSTILE_P99_FACTOR_MAX * quietP99Ms;
   note(
     `${callers} leave ${p99}the memory below 400 MB`,
     `p99 ${quietP99Ms.toFixed(2)} ms alone, ${besideP99Ms.toFixed(2)} ms over ${seconds} s beside pipelines, unread answers, largest bodies, bodies in chunks of a byte, floods of refusals, forged keys, heads of 990 headers, unfinished heads and packets of the smallest requests; ${Math.round(memoryBytesMax / 1e6)} MB at most; ${unexplained} unexpected answers`,

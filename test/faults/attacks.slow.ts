@@ -16,6 +16,6 @@ test(
     assertEndured(
       ATTACKS.map(([, manner]) => manner),
       t,
-      { isProxied: true },
+      { through: 'nginx' },
     ),
 );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type MannerName, soakBesideHostile } from '../kit/faults/hostile.ts';
+import { type AttackOptions, type MannerName, soakBesideHostile } from '../kit/faults/hostile.ts';
 
 const MEMORY_BYTES_MAX = 400_000_000;
 /** Under all kinds at once: the container of 512 MiB for which the heap is set. 347 to 465 MB were measured. */
@@ -20,9 +20,9 @@ export const ATTACKS: readonly (readonly [what: string, manner: MannerName])[] =
 export async function assertEndured(
   manners: readonly MannerName[],
   t: TestContext,
-  { isProxied = false } = {},
+  how: Pick<AttackOptions, 'through'> = {},
 ): Promise<void> {
-  const figures = await soakBesideHostile({ seconds: SECONDS, manners, isProxied });
+  const figures = await soakBesideHostile({ seconds: SECONDS, manners, ...how });
   t.diagnostic(JSON.stringify(figures));
   assert.equal(figures.unexplained, 0);
   const bytesMax = manners.length > 1 ? MEMORY_AT_ONCE_BYTES_MAX : MEMORY_BYTES_MAX;

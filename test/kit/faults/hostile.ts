@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { systemTime } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
+import { startCaddy } from '../deploy/caddy.ts';
 import { startNginx } from '../deploy/nginx.ts';
 import { COMMAND, run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
@@ -64,8 +65,8 @@ export interface HostileFigures {
 
 export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> {
   readonly seconds: number;
-  /** True: everybody goes through the nginx of deploy/nginx, the timed caller from an address of its own. */
-  readonly isProxied?: boolean;
+  /** The proxy of deploy/ that all callers go through, the timed one from an address of its own. */
+  readonly through?: 'nginx' | 'Caddy';
   /** Default: SQLite. */
   readonly postgresUrl?: string;
 }
@@ -77,7 +78,7 @@ export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> 
 export async function soakBesideHostile({
   seconds,
   postgresUrl,
-  isProxied,
+  through,
   ...attack
 }: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
@@ -94,16 +95,16 @@ export async function soakBesideHostile({
     command: [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, COMMAND],
   });
   const servicePort = new URL(service.url).port;
-  await using nginx = isProxied ? await startNginx(servicePort) : undefined;
-  const agent = nginx
-    ? new SecureAgent({ keepAlive: true, ca: nginx.ca, localAddress: '127.0.0.2' })
-    : new Agent({ keepAlive: true });
-  const url = nginx ? `https://127.0.0.1:${nginx.port}/v1` : service.url;
+  await using nginx = through === 'nginx' ? await startNginx(servicePort) : undefined;
+  await using caddy = through === 'Caddy' ? await startCaddy(servicePort) : undefined;
+  const local = { keepAlive: true, ...(through && { localAddress: '127.0.0.2' }) };
+  const agent = nginx ? new SecureAgent({ ...local, ca: nginx.ca }) : new Agent(local);
+  const url = nginx ? `https://127.0.0.1:${nginx.port}/v1` : caddy ? `${caddy.url}/v1` : service.url;
   const timed = (forSeconds: number) => timeFor(forSeconds, { url, agent, secret: good });
   await timed(Math.min(WARM_UP_SECONDS, seconds));
   const quiet = await timed(Math.min(30, Math.max(1, seconds / 10)));
 
-  const port = nginx?.port ?? Number(servicePort);
+  const port = Number(new URL(url).port);
   const workerData: HostileCaller = { port, secret: stdout.trim(), ...(nginx && { ca: nginx.ca }), ...attack };
   const hostile = new Worker(new URL('./hostile-caller.ts', import.meta.url), { workerData });
   let memoryBytesMax = 0;
