@@ -19,6 +19,7 @@ const LISTED: AnsweredRequest = {
   windows: undefined,
   traceId: '0af7651916cd43dd8448eb211c80319c',
   durationMs: 1.25,
+  userAgent: 'shop "2" \\',
 };
 const REFUSED: AnsweredRequest = {
   ...LISTED,
@@ -27,6 +28,7 @@ const REFUSED: AnsweredRequest = {
   status: 401,
   code: 'missing_api_key',
   traceId: undefined,
+  userAgent: undefined,
 };
 
 test('the log line of an answered request equals what pino would write', () => {
@@ -308,7 +310,7 @@ test('a failure is told with its request, and with what was thrown or else its c
   const { after } = bench('none');
   const windows = { limit: 60, minute: { remaining: 1 }, day: { remaining: 2 } };
   const failed = { ...LISTED, status: 503, code: 'unavailable', windows } as const;
-  const { listener: _, api: _api, windows: _windows, ...line } = failed;
+  const { listener: _, api: _api, windows: _windows, userAgent: _agent, ...line } = failed;
   const told = async (cause?: Error) => (await after((events) => events.requestAnswered({ ...failed, cause })))[1];
   assert.deepEqual(await told(FAILED), { level: 50, event: 'request_failed', ...line, err: 'no' });
   assert.deepEqual(await told(), { level: 50, event: 'request_failed', ...line, err: 'unavailable' });

@@ -1,6 +1,7 @@
 import { type Outcome, outcomeOf } from '../catalog/usage.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { AnsweredRequest } from './events.ts';
+import { clientOf } from './user-agent.ts';
 
 /** The number of refusals and errors that are kept, and that of other answers. */
 const KEPT_MAX = 10_000;
@@ -9,10 +10,11 @@ const KEPT_OF_KEY_MAX = 200;
 /** The refusals of one key and minute that are kept: this many of the first, and of the last. */
 const REFUSALS_MAX = 10;
 const REFUSED = 429;
+const LONG_CHARACTERS = 500;
 
-/** A request with a key as it was answered: no body, query, header or address of the caller. */
+/** A request with a key as it was answered: no body, query or address of the caller, and no header but this one. */
 export interface RecentRequest
-  extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs'> {
+  extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'userAgent'> {
   /** Ascends with every request. */
   readonly order: number;
   /** Unix seconds. */
@@ -34,6 +36,8 @@ export interface RecentQuery {
   readonly status?: string | undefined;
   readonly outcome?: Outcome | undefined;
   readonly route?: string | undefined;
+  /** A part of the client's `User-Agent`, regardless of case. */
+  readonly client?: string | undefined;
   /** Only those of these keys. */
   readonly keyIds?: ReadonlySet<string> | undefined;
   /** Only from this moment on, and before that one (Unix seconds). */
@@ -53,7 +57,8 @@ export class RecentRequests {
   #count = 0;
 
   /** Keeps a request; `at` in Unix seconds. */
-  record({ requestId, method, route, status, code, durationMs, windows }: AnsweredRequest, keyId: string, at: number) {
+  record(answered: AnsweredRequest, keyId: string, at: number) {
+    const { requestId, method, route, status, code, durationMs, windows, userAgent } = answered;
     this.#count += 1;
     (status >= 400 ? this.#failed : this.#others).add({
       order: this.#count,
@@ -65,6 +70,9 @@ export class RecentRequests {
       status,
       code,
       durationMs: Math.round(durationMs * 1_000) / 1_000,
+      // A long one is copied, so that it does not keep its 16 KiB.
+      userAgent:
+        userAgent && userAgent.length > LONG_CHARACTERS ? Buffer.from(clientOf(userAgent)).toString() : userAgent,
       minuteRemaining: windows?.minute.remaining,
       dayRemaining: windows?.day.remaining,
       limit: windows?.limit,
@@ -80,7 +88,7 @@ export class RecentRequests {
   }
 
   list(query: RecentQuery): RecentRequest[] {
-    const { limit, keyId, status, outcome, route, keyIds, since = 0, until, before } = query;
+    const { limit, keyId, status, outcome, route, client, keyIds, since = 0, until, before } = query;
     const both = [this.#failed, this.#others];
     const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId).values()));
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`);
@@ -90,6 +98,10 @@ export class RecentRequests {
         (hasStatus?.test(`${request.status}`) ?? true) &&
         (outcome === undefined || outcomeOf(request.status) === outcome) &&
         (route === undefined || request.route === route) &&
+        (client === undefined ||
+          clientOf(request.userAgent ?? '')
+            .toLowerCase()
+            .includes(client.toLowerCase())) &&
         (keyIds?.has(request.keyId) ?? true) &&
         request.at >= since &&
         (until === undefined || request.at < until) &&

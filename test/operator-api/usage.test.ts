@@ -247,6 +247,7 @@ test('every answer to a request with a key is found by its id and by its key, a 
     minuteRemaining: 0,
     dayRemaining: 3,
     reason: 'the limit of 2 requests per minute was reached',
+    userAgent: 'node',
   });
   const outcome = async (id: string) => {
     const found = await json<Record<string, unknown>>(client.send('GET', `/requests/${id}`));

@@ -148,7 +148,8 @@ test(
       limits: { minute: 1, day: 9 },
     });
     await service.call(secret, '/categories', { headers: { 'x-request-id': 'first' } });
-    await service.call(secret, '/categories', { headers: { 'x-request-id': 'second' } });
+    const shop = { 'x-request-id': 'second', 'user-agent': `Shop/2\t${'x'.repeat(1_000)}` };
+    await service.call(secret, '/categories', { headers: shop });
     const nothing = await command('why second');
     assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
     assert.match(
@@ -165,6 +166,8 @@ test(
       listed.stderr,
     );
     assert.equal(listed.stderr, `Asked the instance at ${service.operatorUrl}\n`);
+    const [named] = JSON.parse((await command('requests --client SHOP/2 --json')).stdout);
+    assert.deepEqual([named.requestId, named.userAgent], ['second', `Shop/2${'x'.repeat(94)}`]);
     assert.match((await command('requests first')).stdout, /200 +GET \/v1\/categories +key_\w+ +[\d.]+ +first/);
     for (const asked of ['second', key.id, key.prefix, secret]) {
       const why = await command(`why ${asked}`);

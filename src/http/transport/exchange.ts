@@ -249,6 +249,7 @@ export class Exchange {
       windows: this.decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
+      userAgent: this.request.headers['user-agent'],
     });
   }
 

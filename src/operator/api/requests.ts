@@ -5,6 +5,7 @@ import { STATUS_OF } from '../../http/errors.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
+import { clientOf } from '../../telemetry/user-agent.ts';
 import { byChoice, byMoment, byText, type Filter } from './filters.ts';
 import { getKey, KEY_ID } from './keys.ts';
 import { type Caller, operate } from './operation.ts';
@@ -30,6 +31,7 @@ const EXAMPLE = {
   minuteRemaining: 0,
   dayRemaining: 940,
   reason: 'the limit of 60 requests per minute was reached',
+  userAgent: 'shop/2.1',
 };
 
 type RequestJson = ReturnType<typeof requestJson>;
@@ -77,6 +79,7 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
     owner: byText("Only requests with keys of this customer's id"),
     status: { ...byStatus, label: 'Status', choices: STATUSES.map((value) => ({ value, label: value })) },
     route: byChoice('Only requests to this route; `unmatched` for addresses without one', ROUTES, { label: 'Route' }),
+    client: byText('Only requests whose `User-Agent` has this text', { label: 'Client' }),
     since: byMoment('Only requests from this moment on', 'past', '1h', { label: 'Since (UTC)' }),
     until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until (UTC)' }),
   },
@@ -147,5 +150,6 @@ function requestJson(request: RecentRequest) {
   const { at, code = null, minuteRemaining = null, dayRemaining = null, reason = null } = request;
   const { requestId, keyId, method, route, status, durationMs } = request;
   const outcome = { status, code, durationMs, minuteRemaining, dayRemaining, reason };
-  return { requestId, at: utc(at), keyId, method, route, ...outcome };
+  const userAgent = request.userAgent === undefined ? null : clientOf(request.userAgent);
+  return { requestId, at: utc(at), keyId, method, route, ...outcome, userAgent };
 }

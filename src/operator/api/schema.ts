@@ -226,6 +226,7 @@ export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as thi
     minuteRemaining: orNull(count('What the minute had left; null if the request was not counted')),
     dayRemaining: orNull(count('What the day had left')),
     reason: orNull(text('Why it was refused, for a 429')),
+    userAgent: orNull(text('The first 100 printable characters of its `User-Agent`')),
   },
 });
 

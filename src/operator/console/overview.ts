@@ -31,7 +31,6 @@ export const overviewRoutes = [
     const range = rangeIn(query, context.now);
     const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
     const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
-${degraded(context)}
 ${await healthSection(context)}
 ${tiles(context.rates)}
 ${await stored(context, range)}`;
@@ -49,20 +48,6 @@ ${await mostSection(context, range)}`;
     if (!(error instanceof CatalogError) || error.code !== 'unavailable') throw error;
     return html`<p class="mistake" role="alert">The database cannot be read: ${error.message}.</p>`;
   }
-}
-
-/** The warning for an instance that counts without Redis, or without some masters of its cluster. */
-function degraded({ limiter }: ConsoleContext): Html {
-  const { lostMasters = [] } = limiter;
-  const some =
-    lostMasters.length > 0
-      ? html` (masters of the cluster: <code>${lostMasters.join(', ')}</code>; their keys alone)`
-      : '';
-  const warning =
-    limiter.state === 'degraded'
-      ? html`<p class="mistake" role="alert">Redis does not respond, so this instance counts by itself and admits its share of each limit${some}.</p>`
-      : '';
-  return html`<div id="degraded" data-live>${warning}</div>`;
 }
 
 function tiles(rates: Rates): Html {
