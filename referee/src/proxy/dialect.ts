@@ -144,7 +144,7 @@ function resetLike(value: string, { seconds, unixMs }: { seconds: number; unixMs
   const number = Number(value);
   if (Number.isNaN(number)) return dateAt(unixMs);
   if (number >= UNIX_MS_MIN) return `${Math.ceil(unixMs)}`;
-  return `${number >= UNIX_SECONDS_MIN ? Math.ceil(unixMs / SECOND_MS) : seconds}`;
+  return `${number >= UNIX_SECONDS_MIN ? Math.ceil(Math.floor(unixMs) / SECOND_MS) : seconds}`;
 }
 
 interface Wait {
