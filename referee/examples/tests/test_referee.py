@@ -1,6 +1,7 @@
 """pytest with api-referee: needs requests, and API_URL with the address of an API that answers POST /things."""
 import json
 import os
+import signal
 import subprocess
 import uuid
 from contextlib import contextmanager
@@ -15,12 +16,13 @@ from urllib3 import Retry
 def referee(script):
     """Plays a script; yields the address for the client, and a function that gives the verdict by rule."""
     words = ['npx', 'api-referee', 'proxy', script, '--json', '--upstream', os.environ['API_URL']]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    # In a group of its own: npx does not pass signals on.
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             at = json.loads(process.stdout.readline())
             yield at['url'], lambda: verdict(at['verdicts'])
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def verdict(address):

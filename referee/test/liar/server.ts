@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Counters, type Decision, freshCounters, type Key, type Limiter, minuteFromFirst } from './limiter.ts';
 
 /** An answer before it is sent. Header names are in lower case. */
@@ -22,6 +22,7 @@ export interface Asked {
 /** All that a server keeps. `memory` is for what one lie remembers. */
 interface State {
   readonly counters: Map<string, Counters>;
+  arrived: number;
   requests: number;
   readonly memory: Record<string, number>;
 }
@@ -60,14 +61,15 @@ interface Server extends AsyncDisposable {
 export const MAIN_KEY = 'key_of_the_other_caller';
 export const LIMITED_KEY = 'key_of_the_limited_caller';
 
-const TOGETHER_MS = 8;
+/** Turns of the event loop without an arrival: requests at once come from this process. */
+const TURNS_QUIET = 20;
 const BODY = Buffer.from('{}');
 
 /** Starts a server on the loopback with a limit that is kept, and told in `X-RateLimit-*`, but for its ways. */
 export async function serve(...ways: readonly Way[]): Promise<Server> {
   const clock = { now: 1_767_268_800.4 };
   const way: Way = Object.assign({}, ...ways);
-  const state: State = { counters: new Map(), requests: 0, memory: {} };
+  const state: State = { counters: new Map(), arrived: 0, requests: 0, memory: {} };
   const http = createServer((request, response) => void handle(way, { state, clock }, request, response));
   http.keepAliveTimeout = 30_000;
   const { server, close } = way.isSerial ? inTurn(http) : { server: http, close: () => {} };
@@ -111,11 +113,12 @@ async function handle(
   response: ServerResponse,
 ): Promise<void> {
   const arrivedAt = clock.now;
+  state.arrived += 1;
   request.resume();
   await once(request, 'end');
   if (way.latencySeconds) {
     // Requests at once have connections of their own; the clock is turned when all of them have arrived.
-    if (request.headers.connection === 'close') await sleep(TOGETHER_MS);
+    if (request.headers.connection === 'close') await allArrived(state);
     clock.now = Math.max(clock.now, arrivedAt + way.latencySeconds);
   }
   state.requests += 1;
@@ -128,6 +131,15 @@ async function handle(
   const answer = failure ? { status: 503, headers: { 'retry-after': 1 } } : respond(way, asked);
   way.says?.(answer, asked);
   send(way, answer, asked);
+}
+
+async function allArrived(state: State): Promise<void> {
+  let seen = state.arrived;
+  for (let quiet = 0; quiet < TURNS_QUIET; quiet += 1) {
+    await nextTurn();
+    if (state.arrived !== seen) quiet = 0;
+    seen = state.arrived;
+  }
 }
 
 function respond(way: Way, asked: Asked): Answer {
