@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newApiKey, secretRecord } from '../src/catalog/api-key.ts';
+import { NO_COUNTS } from '../src/catalog/window-counts.ts';
 import { systemTime, utc } from '../src/stdx/time.ts';
 import { openStorage } from '../src/storage/open.ts';
 import { storeBan } from './kit/bans.ts';
@@ -391,7 +392,9 @@ test('keys lift-ban lifts the ban, also by its former name unban, and tells unti
   const now = clock.now().unix;
   await storeBan(storage, { keyId: id, startedAt: now, endsAt: now + 300, level: 2, reason: 'r' });
   const day = Math.floor(now / 86_400);
-  await storage.limits.saveCounts([{ keyId: id, minuteEnds: now + 59, minuteUsed: 60, day, dayUsed: 60 }]);
+  await storage.limits.saveCounts([
+    { ...NO_COUNTS, keyId: id, minuteEnds: now + 59, minuteUsed: 60, day, dayUsed: 60 },
+  ]);
   const lifted = await commandsOn(service)(`keys unban ${id} --json`);
   assert.deepEqual([lifted.code, lifted.stdout], [0, '{}\n']);
   assert.equal(lifted.stderr, `Its counts were not reset: requests are refused until ${utc(now + 59)}\n`);

@@ -12,6 +12,7 @@ import {
   SCOPES,
 } from './api-key.ts';
 import { PLANS } from './plan.ts';
+import { NEVER_RESET } from './window-counts.ts';
 
 test('a minted secret has the published form and the checksum of everything before it', () => {
   const seen = new Set<string>();
@@ -73,6 +74,7 @@ test('a key is made as it is wanted, up to each bound, and refused in words beyo
     owner: null,
     ban: null,
     banGeneration: 0,
+    resets: NEVER_RESET,
   });
   const limits = (minute: number, day: number) => ({ plan: 'enterprise', limits: { minute, day } }) as const;
   for (const wanted of [

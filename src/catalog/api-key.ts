@@ -8,6 +8,7 @@ import { invalid } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 import type { Place, Precondition } from './resource.ts';
 import { quote } from './validate.ts';
+import { NEVER_RESET, type Resets, type ResetWindow } from './window-counts.ts';
 
 export const SCOPES = [
   'categories:read',
@@ -62,10 +63,12 @@ export interface ApiKey {
   /** The last ban that no operator lifted, running or over. */
   readonly ban: RunningBan | null;
   /**
-   * The number of times that an operator lifted the bans of the key: what was counted or decided before the last time
-   * is void.
+   * The number of times that an operator lifted the bans of the key, or reset its minute: refusals that were counted
+   * and bans that were decided before the last time are void.
    */
   readonly banGeneration: number;
+  /** The last resets of its windows by operators. */
+  readonly resets: Resets;
 }
 
 /** The stored part of a secret: enough to recognise it, too little to use it. */
@@ -105,6 +108,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     owner: wanted.owner ?? null,
     ban: null,
     banGeneration: 0,
+    resets: NEVER_RESET,
   };
   return { key, secret };
 }
@@ -278,10 +282,17 @@ export interface KeyStorage {
     decided: { readonly banGeneration: number; readonly isAnswered: boolean },
   ): Promise<{ ban: RunningBan; isNew: boolean } | undefined>;
   /**
-   * Ends the running ban, so that it does not lengthen later ones, and begins the next generation. False without a
-   * running ban: the generation begins all the same, which ends one that is still to be stored.
+   * Ends the running ban, so that it does not lengthen later ones, and begins the next generation; with `isReset`
+   * resets both windows as well, as `reset` does. False without a running ban: the generation begins all the same,
+   * which ends one that is still to be stored, and the windows stay as they are.
    */
-  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
+  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>, isReset?: boolean): Promise<boolean>;
+  /**
+   * Makes what the present windows have counted 0; their ends stay. With the minute the refusals are forgotten that
+   * count towards a ban; a running ban stays. The audit has what was used before, as it was last saved (half a second).
+   * Returns the key, a revoked one unchanged; undefined if the id is unknown.
+   */
+  reset(id: string, window: ResetWindow, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** The running bans of keys that are neither revoked nor expired, the latest first, with the id of the key. */
   bans(now: number): Promise<(Ban & { keyId: string })[]>;
   /** The bans of a key, running, over or lifted, newest first. */

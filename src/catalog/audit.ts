@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   'key.revoke',
   'key.pause',
   'key.resume',
+  'key.reset',
   'ban.lift',
   'category.rename',
   'category.delete',

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Limits } from './plan.ts';
 
@@ -11,6 +10,40 @@ export interface Counts {
   readonly minuteUsed: number;
   readonly day: number;
   readonly dayUsed: number;
+  /** The last resets that the counts know of, as in `Resets`. */
+  readonly minuteReset: number;
+  readonly dayReset: number;
+}
+
+/** Counts of a key that was never used. */
+export const NO_COUNTS: Counts = { minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0, minuteReset: 0, dayReset: 0 };
+
+/**
+ * The number of the last reset of each window by an operator; 0 before the first. A reset gets a number above all
+ * earlier ones, at least that of its Unix second: a number that a lost or restored database gave is not given again.
+ */
+export interface Resets {
+  readonly minute: number;
+  readonly day: number;
+}
+
+export const NEVER_RESET: Resets = { minute: 0, day: 0 };
+
+/** The windows that an operator resets. */
+export type ResetWindow = 'minute' | 'day' | 'both';
+
+/**
+ * Applies the resets of a key to counts of before: what a window counted becomes 0, and its end stays. A reset is a
+ * change of the key, and all counts name the last reset that they know of. So older ones are known as such wherever
+ * they are met, in memory, Redis, storage or a merge after an outage, and nothing has to be emptied anywhere.
+ */
+export function withResets<T extends Counts>(counts: T, { minute, day }: Resets): T {
+  if (counts.minuteReset >= minute && counts.dayReset >= day) return counts;
+  const minuteReset = Math.max(counts.minuteReset, minute);
+  const dayReset = Math.max(counts.dayReset, day);
+  const minuteUsed = minuteReset > counts.minuteReset ? 0 : counts.minuteUsed;
+  const dayUsed = dayReset > counts.dayReset ? 0 : counts.dayUsed;
+  return { ...counts, minuteReset, minuteUsed, dayReset, dayUsed };
 }
 
 /** The counts of a key as they are stored; `minuteEnds` is in Unix seconds. */
@@ -19,17 +52,17 @@ export interface WindowCounts extends Counts {
 }
 
 /**
- * Merges two readings of one key's counts: of each window the later one, and of the same window the greater count.
- * Commutative, associative and idempotent, so that it does not matter who meets whom first, or how often. Storage and
- * the script in Redis merge by the same rule.
+ * Merges two readings of one key's counts: of each window the one with the later reset, then the later window, then the
+ * greater count. Commutative, associative and idempotent, so that it does not matter who meets whom first, or how
+ * often. Storage and the script in Redis merge by the same rule.
  */
 export function merged(one: Counts, other: Counts): Counts {
-  const minute = isLater(one.minuteEnds, one.minuteUsed, other.minuteEnds, other.minuteUsed) ? one : other;
-  const day = isLater(one.day, one.dayUsed, other.day, other.dayUsed) ? one : other;
-  const { minuteEnds, minuteUsed } = minute;
-  assert(minuteEnds >= one.minuteEnds && minuteEnds >= other.minuteEnds, 'a merge loses no minute');
-  assert(day.day >= one.day && day.day >= other.day, 'a merge loses no day');
-  return { minuteEnds, minuteUsed, day: day.day, dayUsed: day.dayUsed };
+  const minuteLead =
+    one.minuteReset - other.minuteReset || one.minuteEnds - other.minuteEnds || one.minuteUsed - other.minuteUsed;
+  const dayLead = one.dayReset - other.dayReset || one.day - other.day || one.dayUsed - other.dayUsed;
+  const { minuteEnds, minuteUsed, minuteReset } = minuteLead > 0 ? one : other;
+  const { day, dayUsed, dayReset } = dayLead > 0 ? one : other;
+  return { minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset };
 }
 
 /**
@@ -50,10 +83,6 @@ export function refusedUntil(counts: Counts | undefined, limits: Limits, now: nu
   const ends = [minuteUsed >= limits.minute ? minuteEnds : 0, dayUsed >= limits.day ? (day + 1) * DAY_SECONDS : 0];
   const until = Math.max(...ends);
   return until > now ? until : undefined;
-}
-
-function isLater(window: number, used: number, otherWindow: number, otherUsed: number): boolean {
-  return window > otherWindow || (window === otherWindow && used > otherUsed);
 }
 
 /** From this share of its day's limit on a key is near it: in the metric, the alert and the meters of the console. */

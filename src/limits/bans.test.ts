@@ -8,7 +8,7 @@ import { type Ban, enforced, nextBan, type RunningBan } from '../catalog/ban.ts'
 import type { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { Bans } from './bans.ts';
-import type { Decision, WindowLimiter } from './limiter.ts';
+import type { Decision, Limiter } from './limiter.ts';
 import { look, UNUSED } from './window.ts';
 
 /** What becomes of a key that is refused too often, on a storage and a limiter that the test plays. */
@@ -38,7 +38,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     /** The limiter has to ask for its counts. */
     isLate: false,
     charges: 0,
-    recalls: 0,
+    looks: 0,
     /** The bans that were asked for when the limiter was stopped. */
     stoppedAfter: undefined as number | undefined,
     failure: undefined as Error | undefined,
@@ -61,16 +61,15 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     const state = { ...UNUSED, minuteEnds: steady + 30, minuteUsed: 4, day: Math.floor(unix / 86_400), dayUsed: 9 };
     return look(state, LIMITS, clock.now());
   };
-  const limiter: WindowLimiter = {
+  const limiter: Limiter = {
     state: 'ok',
     charge: () => {
       played.charges += 1;
       const decision = { ...spent(), refusals: played.refusals };
       return played.isLate ? Promise.resolve(decision) : decision;
     },
-    peek: spent,
-    recall: () => {
-      played.recalls += 1;
+    peek: (_key, isBanned) => {
+      if (isBanned) played.looks += 1;
       return spent();
     },
     current: (_key, decision) => decision,
@@ -139,7 +138,7 @@ test('from then on it is enforced without asking what counts, though the key doe
   at.clock.advance(59);
   assert.equal((await at.charge()).refusal, 'key_banned');
   assert.equal((await at.bans.peek(at.key)).refusal, 'key_banned');
-  assert.deepEqual([at.played.charges, at.played.recalls, at.asked.length], [1, 2, 1]);
+  assert.deepEqual([at.played.charges, at.played.looks, at.asked.length], [1, 2, 1]);
   at.clock.advance(1);
   at.played.refusals = 0;
   assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
@@ -187,7 +186,7 @@ test('after 250 ms without an answer the ban is enforced as it was decided, and 
   const [late] = at.events.failures as CatalogError[];
   assert.deepEqual([late?.code, late?.message], ['unavailable', 'The storage did not answer within 250 ms']);
   await at.time.pass(5_000);
-  assert.equal(at.asked.length, 1, 'one attempt is under way');
+  assert.equal(at.asked.length, 2, 'one retry is under way beside it');
 });
 
 test('a ban that storage refused is stored by a retry as it was answered, also when it is over', async () => {

@@ -5,7 +5,7 @@ import type { Storage } from '../catalog/storage.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, type Timer, within } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import type { Limiter, LimiterState, WindowLimiter } from './limiter.ts';
+import type { Limiter, LimiterState } from './limiter.ts';
 import { banned, type Decision, later, type WindowState } from './window.ts';
 
 const REFUSAL_WINDOW_SECONDS = 60;
@@ -36,7 +36,6 @@ interface Imposed {
   isAnswered: boolean;
   /** True once this or a competing ban is stored. */
   isStored: boolean;
-  isUnderWay: boolean;
 }
 
 /**
@@ -58,14 +57,14 @@ export function countRefusal(known: WindowState, banGeneration: number, { steady
  * here until it is over: while storage fails, or takes too long, it is enforced here alone, and stored later.
  */
 export class Bans implements Limiter {
-  readonly #limiter: WindowLimiter;
+  readonly #limiter: Limiter;
   readonly #options: BansOptions;
   /** The bans of each key in the order in which they were decided. */
   readonly #own = new Map<string, Imposed[]>();
   readonly #timer: Timer;
   readonly #retry = oneAtATime(() => this.#storeAll());
 
-  constructor(limiter: WindowLimiter, options: BansOptions) {
+  constructor(limiter: Limiter, options: BansOptions) {
     this.#limiter = limiter;
     this.#options = options;
     this.#timer = options.time.setInterval(() => this.#retry(), RETRY_INTERVAL_MS).unref();
@@ -117,7 +116,7 @@ export class Bans implements Limiter {
 
   /** Refuses a banned key; decides `anew` if the ban is over by the time at which its windows are known. */
   #refuse(key: ApiKey, ban: RunningBan, anew: () => Decision | Promise<Decision>): Decision | Promise<Decision> {
-    const windows = this.#limiter.recall(key);
+    const windows = this.#limiter.peek(key, true);
     if (!(windows instanceof Promise)) return this.#tell(windows, ban);
     return windows.then((late) => (runningBan(ban, this.#options.time.now()) ? this.#tell(late, ban) : anew()));
   }
@@ -146,7 +145,7 @@ export class Bans implements Limiter {
     const reason = `refused ${decision.refusals} more times within a minute of a 429`;
     const last = this.#lastOf(key)?.ban ?? key.ban;
     const ban = enforced(nextBan(last, { startedAt: now.unix, reason }), now);
-    const own: Imposed = { key, since: now.steady, ban, isAnswered: false, isStored: false, isUnderWay: false };
+    const own: Imposed = { key, since: now.steady, ban, isAnswered: false, isStored: false };
     this.#own.set(key.id, [...earlier, own]);
     try {
       const stored = await within(this.#store(own), { ms: STORED_MS, lateness, time: this.#options.time });
@@ -173,27 +172,20 @@ export class Bans implements Limiter {
   /** Stores a ban. Returns the one that is enforced from now on; undefined if its generation is over. */
   async #store(own: Imposed): Promise<RunningBan | undefined> {
     const { id: keyId, plan, banGeneration } = own.key;
-    own.isUnderWay = true;
-    try {
-      const stored = await this.#options.storage.keys.impose(keyId, own.ban, {
-        banGeneration,
-        isAnswered: own.isAnswered,
-      });
-      if (!stored) {
-        this.#forget(own);
-        return undefined;
-      }
-      // The clock may have been stepped since the decision, by which the ban runs.
-      const ends = own.since + stored.ban.endsAt - stored.ban.startedAt;
-      const ban = stored.isNew ? { ...stored.ban, ends } : stored.ban;
-      if (stored.isNew && !own.isAnswered) this.#options.events.keyBanned({ keyId, ...ban }, plan);
-      if (!own.isAnswered || ban.ends > own.ban.ends) own.ban = ban;
-      own.isAnswered = true;
-      own.isStored = true;
-      return ban;
-    } finally {
-      own.isUnderWay = false;
+    const decided = { banGeneration, isAnswered: own.isAnswered };
+    const stored = await this.#options.storage.keys.impose(keyId, own.ban, decided);
+    if (!stored) {
+      this.#forget(own);
+      return undefined;
     }
+    // The clock may have been stepped since the decision, by which the ban runs.
+    const ends = own.since + stored.ban.endsAt - stored.ban.startedAt;
+    const ban = stored.isNew ? { ...stored.ban, ends } : stored.ban;
+    if (stored.isNew && !own.isAnswered) this.#options.events.keyBanned({ keyId, ...ban }, plan);
+    if (!own.isAnswered || ban.ends > own.ban.ends) own.ban = ban;
+    own.isAnswered = true;
+    own.isStored = true;
+    return ban;
   }
 
   /** Stores what waits for storage, until that fails again, and forgets what is over. Never rejects. */
@@ -201,7 +193,7 @@ export class Bans implements Limiter {
     const { time, events } = this.#options;
     try {
       for (const own of [...this.#own.values()].flat()) {
-        if (own.isAnswered && !own.isStored && !own.isUnderWay) await this.#store(own);
+        if (own.isAnswered && !own.isStored) await this.#store(own);
         if (own.isStored && !runningBan(own.ban, time.now())) this.#forget(own);
       }
     } catch (error) {

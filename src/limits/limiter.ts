@@ -22,20 +22,14 @@ export interface Limiter extends AsyncDisposable {
    * `unavailable` if they cannot be read.
    */
   charge(key: ApiKey): Decision | Promise<Decision>;
-  /** The decision that the next request would get, without counting it. Fails as `charge` does. */
-  peek(key: ApiKey): Decision | Promise<Decision>;
+  /**
+   * The decision that the next request would get, without counting it. Fails as `charge` does. For a key that is
+   * banned, whose counts nothing changes, from memory if this process has met it.
+   */
+  peek(key: ApiKey, isBanned?: boolean): Decision | Promise<Decision>;
   /**
    * Restates an earlier decision for the present second: itself within its own second, later what the next request
    * would get. Answers from memory, synchronously.
    */
   current(key: ApiKey, decision: Decision): Decision;
-}
-
-/** Counts requests in both windows, and the refusals of each key. It knows of no bans. */
-export interface WindowLimiter extends Limiter {
-  /**
-   * The decision by the windows for a key that may not spend them now: from memory if this process has met the key,
-   * because nothing changes them meanwhile, else as `peek`.
-   */
-  recall(key: ApiKey): Decision | Promise<Decision>;
 }

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { capped, type WindowCounts } from '../catalog/window-counts.ts';
+import { capped, type WindowCounts, withResets } from '../catalog/window-counts.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Moment, Time, Timer } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { countRefusal } from './bans.ts';
-import type { WindowLimiter } from './limiter.ts';
+import type { Limiter } from './limiter.ts';
 import { charge, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
 
 /** Well under the second of counts that a crash may lose. */
@@ -33,11 +33,10 @@ interface Counted {
  * Counts in process memory: exact while one process serves all requests. Saves what changed to storage twice a second
  * and on disposal.
  */
-export class LocalLimiter implements WindowLimiter {
+export class LocalLimiter implements Limiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
   readonly #keys: BoundedMap<Counted>;
-  readonly #reading = new Map<string, Promise<void>>();
   #changed = new Set<string>();
   #unsaved = new Set<string>();
   readonly #timer: Timer;
@@ -59,7 +58,7 @@ export class LocalLimiter implements WindowLimiter {
     // Start over after every wait: other calls may have counted, or evicted the key, meanwhile.
     if (!known) return this.#read(key.id).then(() => this.charge(key));
     const now = this.#options.time.now();
-    const { state, decision } = charge(known.state, key.limits, now);
+    const { state, decision } = charge(withResets(known.state, key.resets), key.limits, now);
     if (decision.refusal) {
       // A refusal is nothing to save.
       known.state = countRefusal(state, key.banGeneration, now);
@@ -73,18 +72,14 @@ export class LocalLimiter implements WindowLimiter {
   peek(key: ApiKey): Decision | Promise<Decision> {
     const known = this.#keys.get(key.id);
     if (!known) return this.#read(key.id).then(() => this.peek(key));
-    return look(known.state, key.limits, this.#options.time.now());
-  }
-
-  recall(key: ApiKey): Decision | Promise<Decision> {
-    return this.peek(key);
+    return look(withResets(known.state, key.resets), key.limits, this.#options.time.now());
   }
 
   current(key: ApiKey, decision: Decision): Decision {
     const now = this.#options.time.now();
     if (now.unix === decision.now) return decision;
     const known = this.#keys.get(key.id);
-    return known ? look(known.state, key.limits, now) : later(decision, now);
+    return known ? look(withResets(known.state, key.resets), key.limits, now) : later(decision, now);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -92,17 +87,10 @@ export class LocalLimiter implements WindowLimiter {
     await this.save();
   }
 
-  /** Reads the state of a key, once for concurrent calls. Rejects with `unavailable`. */
-  #read(keyId: string): Promise<void> {
-    const underWay = this.#reading.get(keyId);
-    if (underWay) return underWay;
-    const reading = this.#readState(keyId).finally(() => this.#reading.delete(keyId));
-    this.#reading.set(keyId, reading);
-    return reading;
-  }
-
-  async #readState(keyId: string): Promise<void> {
+  /** Reads the state of a key, unless another call did meanwhile. Rejects with `unavailable`. */
+  async #read(keyId: string): Promise<void> {
     const stored = await this.#options.storage.limits.counts(keyId);
+    if (this.#keys.get(keyId)) return;
     const now = this.#options.time.now();
     const counts = stored && capped(stored, now.unix);
     if (counts !== stored) this.#changed.add(keyId);
@@ -156,10 +144,11 @@ function offset({ unix, steady }: Moment): number {
   return unix - steady;
 }
 
-function toStorage(keyId: string, { minuteEnds, minuteUsed, day, dayUsed }: WindowState, now: Moment): WindowCounts {
-  return { keyId, minuteEnds: minuteEnds + offset(now), minuteUsed, day, dayUsed };
+function toStorage(keyId: string, state: WindowState, now: Moment): WindowCounts {
+  const { minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset } = state;
+  return { keyId, minuteEnds: minuteEnds + offset(now), minuteUsed, day, dayUsed, minuteReset, dayReset };
 }
 
-function fromStorage({ minuteEnds, minuteUsed, day, dayUsed }: WindowCounts, now: Moment): WindowState {
-  return { ...UNUSED, minuteEnds: minuteEnds - offset(now), minuteUsed, day, dayUsed };
+function fromStorage({ keyId: _, ...counts }: WindowCounts, now: Moment): WindowState {
+  return { ...UNUSED, ...counts, minuteEnds: counts.minuteEnds - offset(now) };
 }

@@ -1,7 +1,7 @@
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { Bans } from './bans.ts';
-import type { Limiter, WindowLimiter } from './limiter.ts';
+import type { Limiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
 import type { RedisLimiterOptions } from './redis/limiter.ts';
 
@@ -14,7 +14,7 @@ export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   options: LimiterOptions,
 ): Promise<Limiter> {
-  const withBans = (limiter: WindowLimiter) => new Bans(limiter, { ...options, banAfter: banAfterRefusals });
+  const withBans = (limiter: Limiter) => new Bans(limiter, { ...options, banAfter: banAfterRefusals });
   if (!redis) return withBans(new LocalLimiter(options));
   // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');

@@ -1,5 +1,5 @@
 import type { Limits } from '../catalog/plan.ts';
-import type { Counts } from '../catalog/window-counts.ts';
+import { type Counts, NO_COUNTS } from '../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Moment } from '../stdx/time.ts';
 
@@ -39,41 +39,21 @@ export interface Decision {
   readonly refusals?: number;
 }
 
-export interface Charge {
-  readonly state: WindowState;
-  readonly decision: Decision;
-}
-
-export const UNUSED: WindowState = {
-  minuteEnds: 0,
-  minuteUsed: 0,
-  day: 0,
-  dayUsed: 0,
-  refusalsEnd: 0,
-  refusals: 0,
-  banGeneration: 0,
-};
+export const UNUSED: WindowState = { ...NO_COUNTS, refusalsEnd: 0, refusals: 0, banGeneration: 0 };
 
 /**
  * Decides one request against both windows. It is admitted, and counted in both, if and only if both have room; a
  * refused one changes neither.
  */
-export function charge(known: WindowState, limits: Limits, now: Moment): Charge {
+export function charge(known: WindowState, limits: Limits, now: Moment): { state: WindowState; decision: Decision } {
   const state = turnDay(known, now);
   const minuteOpen = now.steady < state.minuteEnds;
   const minuteUsed = minuteOpen ? state.minuteUsed : 0;
   if (minuteUsed >= limits.minute || state.dayUsed >= limits.day) {
     return { state: known, decision: look(state, limits, now) };
   }
-  const counted = {
-    minuteEnds: minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS,
-    minuteUsed: minuteUsed + 1,
-    day: state.day,
-    dayUsed: state.dayUsed + 1,
-    refusalsEnd: state.refusalsEnd,
-    refusals: state.refusals,
-    banGeneration: state.banGeneration,
-  };
+  const minuteEnds = minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS;
+  const counted = { ...state, minuteEnds, minuteUsed: minuteUsed + 1, dayUsed: state.dayUsed + 1 };
   return { state: counted, decision: admitted(counted, limits, now) };
 }
 

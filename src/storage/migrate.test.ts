@@ -185,6 +185,10 @@ test('SQLite tables that are up to date are opened while another process writes'
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
   await db.run(sql`drop table history`);
+  await db.run(sql`drop table database_properties`);
+  for (const table of [sql`api_keys`, sql`window_counts`])
+    for (const column of [sql`minute_reset`, sql`day_reset`])
+      await db.run(sql`alter table ${table} drop column ${column}`);
   await db.run(sql`alter table api_keys drop column paused_at`);
   await db.run(sql`alter table api_keys drop column search`);
   await db.run(sql`alter table audit_entries drop column system_user`);

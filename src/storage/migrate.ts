@@ -30,6 +30,7 @@ const MIGRATIONS = {
   '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
   '016-history': async () => (await import('./migrations/third-release.ts')).history,
   '017-database-properties': async () => (await import('./migrations/database-properties.ts')).databaseProperties,
+  '018-resets': async () => (await import('./migrations/third-release.ts')).resets,
 };
 
 /** The names under which a database records the migrations applied to it. */

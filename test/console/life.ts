@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import { ALL_KEYS, sumCounts, type UsageCounts } from '../../src/catalog/usage.ts';
+import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { storeBan } from '../kit/bans.ts';
 import { ACTOR } from '../kit/console/visitor.ts';
 import type { TestService } from '../kit/service.ts';
@@ -60,10 +61,10 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
   }
   const day = Math.floor(now / DAY_SECONDS);
   await storage.limits.saveCounts([
-    { keyId: busyKey, minuteEnds: now + 31, minuteUsed: 412, day, dayUsed: 38_120 },
-    { keyId: bannedKey, minuteEnds: now + 12, minuteUsed: 60, day, dayUsed: 640 },
+    { ...NO_COUNTS, keyId: busyKey, minuteEnds: now + 31, minuteUsed: 412, day, dayUsed: 38_120 },
+    { ...NO_COUNTS, keyId: bannedKey, minuteEnds: now + 12, minuteUsed: 60, day, dayUsed: 640 },
   ]);
-  const ban = { keyId: bannedKey, reason: 'refused 61 more times within a minute of a 429' };
+  const ban = { ...NO_COUNTS, keyId: bannedKey, reason: 'refused 61 more times within a minute of a 429' };
   const past = now - 5 * DAY_SECONDS;
   await storeBan(storage, { ...ban, startedAt: past, endsAt: past + 60, level: 1 });
   await storeBan(storage, { ...ban, startedAt: now - 50, endsAt: now + 250, level: 2 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL_KEYS, type UsageCounts } from '../../src/catalog/usage.ts';
+import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { storeBan } from '../kit/bans.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
@@ -114,7 +115,14 @@ test('the list and the page of a key have the usage of that key alone, with ever
   const { now, one } = await used(service);
   const { key } = one;
   const operator = await signIn(service, 'viewer');
-  const today = { keyId: key.id, minuteEnds: now + 9, minuteUsed: 49, day: Math.floor(now / DAY), dayUsed: 321 };
+  const today = {
+    ...NO_COUNTS,
+    keyId: key.id,
+    minuteEnds: now + 9,
+    minuteUsed: 49,
+    day: Math.floor(now / DAY),
+    dayUsed: 321,
+  };
   const shown = async (path: string) => {
     const text = await operator.page(path);
     return [

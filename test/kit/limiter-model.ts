@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Limits } from '../../src/catalog/plan.ts';
+import type { ResetWindow } from '../../src/catalog/window-counts.ts';
 import type { Decision } from '../../src/limits/window.ts';
 import type { Moment } from '../../src/stdx/time.ts';
 
@@ -14,6 +15,7 @@ export type LimiterStep =
   | { readonly kind: 'call'; readonly count: number }
   | { readonly kind: 'wait' | 'clock'; readonly seconds: number }
   | { readonly kind: 'plan'; readonly limits: Limits }
+  | { readonly kind: 'reset'; readonly window: ResetWindow }
   | { readonly kind: 'obey' | 'restart' | 'rotate' };
 
 const just = <const K extends 'obey' | 'restart' | 'rotate'>(kind: K) => fc.constant<LimiterStep>({ kind });
@@ -31,6 +33,12 @@ export const anySteps = fc.array(
     { weight: 1, arbitrary: seconds('wait', 3_000, 200_000) },
     { weight: 1, arbitrary: seconds('clock', -200_000, 200_000) },
     { weight: 2, arbitrary: anyLimits.map((limits): LimiterStep => ({ kind: 'plan', limits })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .constantFrom<ResetWindow>('minute', 'day', 'both')
+        .map((window): LimiterStep => ({ kind: 'reset', window })),
+    },
     { weight: 2, arbitrary: just('obey') },
     { weight: 1, arbitrary: just('restart') },
     { weight: 1, arbitrary: just('rotate') },
@@ -48,7 +56,8 @@ export class LimiterModel {
   /** Compares a decision with the model, and counts it. Throws when they disagree. */
   check(decision: Decision, limits: Limits, now: Moment): void {
     assertConsistent(decision, now.unix);
-    if (now.steady - this.#windowOpened >= 60) this.#inWindow = 0;
+    const isOpen = now.steady - this.#windowOpened < 60;
+    if (!isOpen) this.#inWindow = 0;
     const day = this.#dayOf(decision, now);
     let inDay = day === this.#day ? this.#inDay : 0;
     const left = [limits.minute - this.#inWindow, limits.day - inDay];
@@ -57,7 +66,7 @@ export class LimiterModel {
       assert.ok(Math.min(...left) <= 0, 'refused although both windows have room');
     } else {
       assert.ok(Math.min(...left) > 0, `admitted with ${left[0]} left in the minute and ${left[1]} in the day`);
-      if (this.#inWindow === 0) this.#windowOpened = now.steady;
+      if (!isOpen) this.#windowOpened = now.steady;
       this.#inWindow += 1;
       inDay += 1;
       [this.#day, this.#inDay] = [day, inDay];
@@ -66,12 +75,18 @@ export class LimiterModel {
     assert.deepEqual([decision.minute.remaining, decision.day.remaining], remaining);
     assert.deepEqual([decision.minute.limit, decision.day.limit], [limits.minute, limits.day]);
     // A window that no request has opened would begin now.
-    const age = this.#inWindow === 0 ? 0 : now.steady - this.#windowOpened;
+    const age = now.steady - this.#windowOpened;
     assert.equal(
       decision.minute.reset - now.unix,
-      60 - age,
+      age < 60 ? 60 - age : 60,
       'a minute ends 60 seconds after the request that opened it',
     );
+  }
+
+  /** An operator gives back what was counted in the present windows. */
+  reset(window: ResetWindow): void {
+    if (window !== 'day') this.#inWindow = 0;
+    if (window !== 'minute') this.#inDay = 0;
   }
 
   /**

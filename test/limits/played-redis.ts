@@ -1,6 +1,6 @@
 import { type ApiKey, newApiKey } from '../../src/catalog/api-key.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
-import type { WindowCounts } from '../../src/catalog/window-counts.ts';
+import { NO_COUNTS, type WindowCounts } from '../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { ANSWER_MS, type RedisClient } from '../../src/limits/redis/link.ts';
 import { recordedEvents } from '../kit/service.ts';
@@ -130,6 +130,7 @@ export async function charge({ limiter, key }: Pick<Bench, 'limiter' | 'key'>, t
 
 /** The counts of a key that began its minute at noon. */
 export const countsOf = (key: ApiKey, used: number): WindowCounts => ({
+  ...NO_COUNTS,
   keyId: key.id,
   minuteEnds: NOON + 60,
   minuteUsed: used,

@@ -19,7 +19,7 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
   });
   after(() => cluster?.[Symbol.asyncDispose]());
 
-  test('of simultaneous requests of a hundred keys each is admitted exactly its limit', async () => {
+  test('of simultaneous requests of a hundred keys each is admitted exactly its limit, and after a reset again', async () => {
     await using bench = await clusterBench({ cluster });
     const keys = await Promise.all(Array.from({ length: 100 }, () => bench.issue(LIMITS)));
     const requests = keys.flatMap((key) => Array.from({ length: 2 * LIMITS.minute }, (_, i) => ({ key, i })));
@@ -37,6 +37,11 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
         remainders,
         id,
       );
+    for (const key of keys.slice(0, 12)) {
+      const reset = { ...key, resets: { minute: 1, day: 0 } };
+      assert.equal(await bench.spend(reset), LIMITS.minute, 'an operator gave the minute back');
+      assert.equal((await bench.at(0).peek(reset)).day.remaining, LIMITS.day - 2 * LIMITS.minute);
+    }
     for (const master of bench.cluster.masters) {
       assert.ok(Number(await master.command('DBSIZE')) > 10, 'every master has some of the keys');
     }

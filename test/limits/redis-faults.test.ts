@@ -26,32 +26,6 @@ test('a slow Redis is given up at its deadline and used again once it is fast', 
   await load.end(t);
 });
 
-test('a suspended Redis delays no request', { skip }, async (t) => {
-  await using bench = await faultBench();
-  const load = await bench.load();
-  await load.some();
-  for (let outage = 1; outage <= 3; outage += 1) {
-    bench.server.freeze();
-    await bench.until('degraded');
-    await load.some();
-    bench.server.thaw();
-    await bench.until('ok');
-  }
-  await load.end(t);
-});
-
-test('a Redis that was killed and returns empty is seeded with the counts', { skip }, async (t) => {
-  await using bench = await faultBench();
-  const load = await bench.load();
-  await load.some();
-  await bench.server.kill();
-  await bench.until('degraded');
-  await load.some();
-  await bench.server.start();
-  await bench.until('ok');
-  await load.end(t);
-});
-
 test('cut connections and a black hole delay no request beyond the deadline', {
   skip,
 }, async (t) => {
@@ -81,19 +55,6 @@ test('a Redis that cannot write is treated as down', { skip }, async (t) => {
   await bench.server.command('CONFIG', 'SET', 'min-replicas-to-write', '0');
   await bench.until('ok');
   await load.end(t);
-});
-
-test('after FLUSHALL counts are restored from storage', { skip }, async (t) => {
-  await using bench = await faultBench();
-  const load = await bench.load();
-  const flushes = 5;
-  for (let i = 0; i < flushes; i += 1) {
-    await load.some();
-    await bench.server.command('FLUSHALL');
-    await bench.server.command('SCRIPT', 'FLUSH');
-  }
-  // Lost is only what an instance counted after the other's last look, unless an overloaded machine was an outage too.
-  await load.end(t, () => (bench.lost.length === 0 ? flushes * CALLERS : INSTANCES * SHARE));
 });
 
 test('a password opens Redis, and no failure shows it', { skip }, async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { claimFile } from '../../src/storage/sqlite/claim.ts';
 import { manualClock } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -56,7 +57,7 @@ async function fill(service: TestService) {
   await used(old.key.id, NOW - 40 * DAY_SECONDS, { served: 1 });
   await used(partner.key.id, NOW - 600, { served: 3 }, PETS);
   const day = Math.floor(NOW / DAY_SECONDS);
-  await storage.limits.saveCounts([{ keyId: partner.key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed: 9_000 }]);
+  await storage.limits.saveCounts([{ ...NO_COUNTS, keyId: partner.key.id, day, dayUsed: 9_000 }]);
   await storage.audit.addEvent(
     { at: NOW - DAY_SECONDS, event: 'started', members: { version: '0.3.0' } },
     { actor: 'host', via: 'service' },

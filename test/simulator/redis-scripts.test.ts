@@ -15,15 +15,20 @@ const anyMoment = fc.oneof(
   small(150).map((seconds) => NOON + seconds),
   fc.constantFrom(NOON + 43_199, NOON + 43_200, NOON - 86_400, NOON + 86_400),
 );
+const anyResets = fc.tuple(small(2), small(2));
 const anyValue = fc
-  .tuple(anyMoment, small(4), small(3), small(6))
-  .map(([ends, used, day, usedInDay]) => `${ends} ${used} ${Math.floor(NOON / 86_400) + day - 1} ${usedInDay}`);
+  .tuple(anyMoment, small(4), small(3), small(6), anyResets)
+  .map(
+    ([ends, used, day, usedInDay, resets]) =>
+      `${ends} ${used} ${Math.floor(NOON / 86_400) + day - 1} ${usedInDay} ${resets.join(' ')}`,
+  );
 
 /** Requests as `RedisCounts` has them counted, of one of a few keys. */
 const anyRequest = fc.tuple(
   small(2),
   small(4),
   small(6),
+  anyResets,
   small(3),
   fc.option(fc.tuple(anyValue, fc.constantFrom('', '1')), { nil: ['', ''] }),
 );
@@ -41,8 +46,8 @@ const anyDamage = fc.record({
   args: fc
     .oneof(
       fc.constantFrom('', 'unreadable', '1 2 3', 'x1 2 3 4'),
-      // As release 0.1.0 wrote it.
-      anyValue.map((value) => `${value} 0 0 {"level":1}`),
+      // As release 0.3.0 writes it.
+      anyValue.map((value) => value.split(' ', 4).join(' ')),
     )
     .map((value) => [value]),
 });

@@ -1,8 +1,10 @@
-import { type Counts, merged } from '../../src/catalog/window-counts.ts';
+import { type Counts, merged, NO_COUNTS, withResets } from '../../src/catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../src/stdx/duration.ts';
 
-/** The value of a key in Redis: `minuteEnds minuteUsed day dayUsed`, and what an earlier release wrote behind it. */
-const VALUE = /^(\d+) (\d+) (\d+) (\d+)/;
+/**
+ * The value of a key in Redis: `minuteEnds minuteUsed day dayUsed`, and the last resets, which 0.3.0 does not write.
+ */
+const VALUE = /^(\d+) (\d+) (\d+) (\d+) ?(\d*) ?(\d*)/;
 
 interface Moment {
   readonly unix: number;
@@ -13,16 +15,16 @@ interface Moment {
 function parse(text: string | undefined, { steady }: Moment): Counts | undefined {
   const [, ...parts] = VALUE.exec(text ?? '') ?? [];
   if (parts.length === 0) return undefined;
-  const [ends = 0, minuteUsed = 0, day = 0, dayUsed = 0] = parts.map(Number);
-  return { minuteEnds: Math.min(ends, steady + MINUTE_SECONDS), minuteUsed, day, dayUsed };
+  const [ends = 0, minuteUsed = 0, day = 0, dayUsed = 0, minuteReset = 0, dayReset = 0] = parts.map(Number);
+  return { minuteEnds: Math.min(ends, steady + MINUTE_SECONDS), minuteUsed, day, dayUsed, minuteReset, dayReset };
 }
 
-function format({ minuteEnds, minuteUsed, day, dayUsed }: Counts): string {
-  return `${minuteEnds} ${minuteUsed} ${day} ${dayUsed}`;
+function format({ minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset }: Counts): string {
+  return `${minuteEnds} ${minuteUsed} ${day} ${dayUsed} ${minuteReset} ${dayReset}`;
 }
 
 /** The arguments of the script for each of its keys, after the two of its time. */
-const ARGUMENTS = 5;
+const ARGUMENTS = 7;
 
 /**
  * The script of `RedisCounts`, as Redis runs it on its values at a moment of its own clock; sets what the script sets.
@@ -54,27 +56,25 @@ function countOne(
   argv: readonly string[],
   now: Moment,
 ): { before: string | null; afters: readonly string[] } {
-  const [minuteLimit, dayLimit, requests] = argv.slice(0, 3).map(Number) as [number, number, number];
+  const [minuteLimit = 0, dayLimit = 0, minute = 0, day = 0, requests = 0] = argv.slice(0, 5).map(Number);
   const found = parse(kept, now);
-  if (!found && argv[4] !== '1') return { before: null, afters: [] };
+  if (!found && argv[6] !== '1') return { before: null, afters: [] };
   const today = Math.floor(now.unix / DAY_SECONDS);
-  const remembered = parse(argv[3], now);
-  const none = { minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0 };
-  const before = remembered
-    ? merged(found ?? none, { ...remembered, day: Math.min(remembered.day, today) })
-    : (found ?? none);
+  const remembered = parse(argv[5], now);
+  const own = withResets(found ?? NO_COUNTS, { minute, day });
+  const before = remembered ? merged(own, { ...remembered, day: Math.min(remembered.day, today) }) : own;
   // What nothing changed stays as it was written.
-  const isChanged = remembered !== undefined || before.minuteEnds === now.steady + MINUTE_SECONDS;
-  const value = isChanged ? format(before) : (kept ?? null);
+  const isChanged = remembered || (found && own !== found) || before.minuteEnds === now.steady + MINUTE_SECONDS;
+  const value = isChanged || !kept || !found ? format(before) : kept;
 
-  let { minuteEnds, minuteUsed, day, dayUsed } = before;
-  if (today > day) [day, dayUsed] = [today, 0];
-  if (now.steady >= minuteEnds) [minuteEnds, minuteUsed] = [now.steady + MINUTE_SECONDS, 0];
+  let counted = before;
+  if (today > counted.day) counted = { ...counted, day: today, dayUsed: 0 };
+  if (now.steady >= counted.minuteEnds)
+    counted = { ...counted, minuteEnds: now.steady + MINUTE_SECONDS, minuteUsed: 0 };
   const afters: string[] = [];
-  while (afters.length < requests && minuteUsed < minuteLimit && dayUsed < dayLimit) {
-    minuteUsed += 1;
-    dayUsed += 1;
-    afters.push(format({ minuteEnds, minuteUsed, day, dayUsed }));
+  while (afters.length < requests && counted.minuteUsed < minuteLimit && counted.dayUsed < dayLimit) {
+    counted = { ...counted, minuteUsed: counted.minuteUsed + 1, dayUsed: counted.dayUsed + 1 };
+    afters.push(format(counted));
   }
   return { before: value, afters };
 }

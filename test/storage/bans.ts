@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { type ApiKey, hashSecret } from '../../src/catalog/api-key.ts';
 import { type Ban, nextBan } from '../../src/catalog/ban.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
+import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { untilEqual } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
 
+const TODAY = Math.floor(NOW / 86_400);
 const LEVELS = [60, 300, 900, 3_600, 3_600];
 
 /** Registers the checks of bans; the clock of the storage stands still at `NOW`. */
@@ -123,6 +125,26 @@ export function bansContract(check: Check): void {
     await storage.keys.impose(other.id, ...decided(NOW - 60));
     assert.equal(await storage.keys.lift(other.id, NOW, OPERATOR), false, 'a ban is over in the second of its end');
     assert.equal((await storage.keys.banHistory(other.id, 1))[0]?.liftedAt, null);
+  });
+
+  check('a lift with a reset gives both windows back; without a ban it changes nothing', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const counts = { ...NO_COUNTS, keyId: key.id, minuteEnds: NOW + 9, minuteUsed: 3, day: TODAY, dayUsed: 5 };
+    await storage.limits.saveCounts([counts]);
+    assert.equal(await storage.keys.lift(key.id, NOW, OPERATOR, undefined, true), false);
+    assert.deepEqual(await storage.limits.counts(key.id), counts);
+    await storage.keys.impose(key.id, ...decided(NOW, 1));
+    assert.equal(await storage.keys.lift(key.id, NOW, OPERATOR, undefined, true), true);
+    const { minuteUsed, dayUsed } = (await storage.limits.counts(key.id)) ?? assert.fail();
+    assert.deepEqual([minuteUsed, dayUsed], [0, 0]);
+    const entries = await storage.audit.list({ since: 0, limit: 2, target: key.id });
+    assert.deepEqual(
+      entries.map(({ action, before }) => [action, before]),
+      [
+        ['key.reset', { minuteUsed: 3, dayUsed: 5 }],
+        ['ban.lift', { banned: true }],
+      ],
+    );
   });
 
   check('lifting a second ban leaves the first one in the ladder', async ({ storage }) => {

@@ -11,6 +11,7 @@ import { CatalogError } from '../../src/catalog/error.ts';
 import { PLANS } from '../../src/catalog/plan.ts';
 import type { Place } from '../../src/catalog/resource.ts';
 import type { Change, Storage } from '../../src/catalog/storage.ts';
+import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { storeBan } from '../kit/bans.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type Check, issue, NOW } from '../kit/storage/bench.ts';
@@ -278,7 +279,7 @@ export function keysContract(check: Check): void {
       ['all', 100, 100, today],
     ] as const) {
       const { key } = await issue(storage, { name, plan: 'enterprise', limits: { minute: 1, day: limit } });
-      await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
+      await storage.limits.saveCounts([{ ...NO_COUNTS, keyId: key.id, day, dayUsed }]);
     }
     const names = async (wanted: object) =>
       (await search(storage, { sort: 'use', ...wanted })).keys.map(({ name }) => name);
@@ -335,7 +336,7 @@ export function keysContract(check: Check): void {
         const name = index % 3 === 0 ? 'same shop' : `Shop ${index}`;
         const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free', ...end }, at);
         await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-        const counts = { minuteEnds: 0, minuteUsed: 0, day: Math.floor(NOW / DAY_SECONDS), dayUsed: index % 2 };
+        const counts = { ...NO_COUNTS, day: Math.floor(NOW / DAY_SECONDS), dayUsed: index % 2 };
         await storage.limits.saveCounts([{ keyId: key.id, ...counts }]);
         if (index > 2) await storage.usage.add(NOW - 60, [usageAt(key.id, NOW - 60 * (index % 2))]);
       }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Counts, capped, merged } from '../../src/catalog/window-counts.ts';
+import { type Counts, capped, merged, NO_COUNTS } from '../../src/catalog/window-counts.ts';
+import { OPERATOR } from '../kit/operator.ts';
 import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
 
 const TODAY = Math.floor(NOW / 86_400);
@@ -12,6 +13,8 @@ const anyCounts: fc.Arbitrary<Counts> = fc.record(
     minuteUsed: fc.integer({ min: 0, max: 3 }),
     day: fc.constantFrom(0, TODAY - 1, TODAY, TODAY + 1, TODAY + 2),
     dayUsed: fc.integer({ min: 0, max: 3 }),
+    minuteReset: fc.constantFrom(0, 1),
+    dayReset: fc.constantFrom(0, 1),
   },
   { noNullPrototype: true },
 );
@@ -23,12 +26,12 @@ export function limitsContract(check: Check): void {
     const ids = keys.map(({ key }) => key.id);
     for (const used of [1, 2]) {
       await storage.limits.saveCounts(
-        ids.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
+        ids.map((keyId) => ({ ...NO_COUNTS, keyId, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
       );
     }
     assert.deepEqual(await Promise.all(['unknown', ...ids].map(storage.limits.counts)), [
       undefined,
-      ...ids.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 })),
+      ...ids.map((keyId) => ({ ...NO_COUNTS, keyId, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 })),
     ]);
   });
 
@@ -40,7 +43,7 @@ export function limitsContract(check: Check): void {
       [10, 9, TODAY - 1],
     ] as const) {
       const { key } = await issue(storage, { plan: 'enterprise', limits: { minute: 1, day: limit } });
-      await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: 0, minuteUsed: 0, day, dayUsed }]);
+      await storage.limits.saveCounts([{ ...NO_COUNTS, keyId: key.id, day, dayUsed }]);
     }
     assert.equal((await storage.capacity()).keysNearDayLimit, 2);
   });
@@ -48,6 +51,7 @@ export function limitsContract(check: Check): void {
   check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {
     const { key } = await issue(storage);
     const counts = (keyId: string, used: number) => ({
+      ...NO_COUNTS,
       keyId,
       minuteEnds: NOW,
       minuteUsed: used,
@@ -88,6 +92,57 @@ export function limitsContract(check: Check): void {
         ids.map((keyId) => ({ keyId, ...kept.get(keyId) })),
       );
     }
+  });
+
+  check('a reset empties the windows that it names, and counts of before never come back', async ({ storage }) => {
+    const [one, other] = await issueMany(storage, 2);
+    const [{ id } = assert.fail(), { id: otherId } = assert.fail()] = [one?.key, other?.key];
+    const before = { ...NO_COUNTS, minuteEnds: NOW + 30, minuteUsed: 4, day: TODAY, dayUsed: 7 };
+    await storage.limits.saveCounts([id, otherId].map((keyId) => ({ ...before, keyId })));
+    const minute = (await storage.keys.reset(id, 'minute', OPERATOR)) ?? assert.fail();
+    assert.deepEqual([minute.resets.day, minute.banGeneration], [0, 1]);
+    const afterMinute = { ...before, keyId: id, minuteUsed: 0, minuteReset: minute.resets.minute };
+    assert.deepEqual(await storage.limits.counts(id), afterMinute);
+    const day = (await storage.keys.reset(id, 'day', OPERATOR)) ?? assert.fail();
+    assert.equal(day.banGeneration, 1, 'refusals are of the minute');
+    const again = (await storage.keys.reset(id, 'both', OPERATOR)) ?? assert.fail();
+    assert.ok(again.resets.minute > minute.resets.minute && again.resets.day > day.resets.day, 'in one second');
+    const after = { ...afterMinute, dayUsed: 0, minuteReset: again.resets.minute, dayReset: again.resets.day };
+    // A process that does not follow the change yet has counted on meanwhile.
+    const late = { ...before, keyId: id, minuteUsed: 5, dayUsed: 8 };
+    await storage.limits.saveCounts([late]);
+    await storage.limits.raiseCounts([late], () => NOW);
+    assert.deepEqual(await storage.limits.counts(id), after);
+    const counted = { ...after, minuteUsed: 1, dayUsed: 1 };
+    await storage.limits.saveCounts([counted]);
+    assert.deepEqual(await storage.limits.counts(id), counted);
+    assert.deepEqual(await storage.limits.counts(otherId), { ...before, keyId: otherId });
+    const entries = await storage.audit.list({ since: 0, limit: 9, action: 'key.reset' });
+    assert.deepEqual(
+      entries.map(({ target, before: used, after: left }) => [target, used, left]),
+      [
+        [id, { minuteUsed: 0, dayUsed: 0 }, { minuteUsed: 0, dayUsed: 0 }],
+        [id, { dayUsed: 7 }, { dayUsed: 0 }],
+        [id, { minuteUsed: 4 }, { minuteUsed: 0 }],
+      ],
+    );
+  });
+
+  check('a reset of windows that are over, of a key without counts, or of one that is gone', async ({ storage }) => {
+    const { key } = await issue(storage);
+    await storage.limits.saveCounts([
+      { ...NO_COUNTS, keyId: key.id, minuteEnds: NOW, minuteUsed: 4, day: TODAY - 1, dayUsed: 7 },
+    ]);
+    const { key: unused } = await issue(storage);
+    for (const { id } of [key, unused]) {
+      await storage.keys.reset(id, 'both', OPERATOR);
+      const [entry] = await storage.audit.list({ since: 0, limit: 1, target: id });
+      assert.deepEqual(entry?.before, { minuteUsed: 0, dayUsed: 0 });
+    }
+    assert.equal(await storage.keys.reset('key_none', 'both', OPERATOR), undefined);
+    await storage.keys.revoke(unused.id, NOW, OPERATOR);
+    const revoked = await storage.keys.find(unused.id);
+    assert.deepEqual(await storage.keys.reset(unused.id, 'both', OPERATOR), revoked);
   });
 
   check('what is stored too far ahead is capped before counts are merged into it', async ({ storage }) => {

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { keyPrefix, sharedRedis } from '../../../test/kit/redis-server.ts';
+import { newApiKey } from '../../catalog/api-key.ts';
+import { NO_COUNTS } from '../../catalog/window-counts.ts';
 import { RedisCounts } from './counts.ts';
 
-const LIMITS = { minute: 300, day: 1_000 };
-const NOTHING = { counts: undefined, isComplete: true };
+const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'pro' }, 0);
+const keyOf = (id: string) => ({ ...key, id });
+const NOTHING = { counts: NO_COUNTS, isComplete: true };
 
 const { url, skip } = await sharedRedis();
 
@@ -27,7 +30,7 @@ test('requests of one turn are counted by one call for each 64 of them, in their
   await using link = counts.link;
   await link.connect();
   const calls = t.mock.method(link, 'run');
-  const charge = (index: number) => counts.count(`${index % 3}`, LIMITS, { cost: 1, remembered: NOTHING });
+  const charge = (index: number) => counts.count(keyOf(`${index % 3}`), { cost: 1, remembered: NOTHING });
   const counted = await Promise.all(Array.from({ length: 100 }, (_, index) => charge(index)));
   assert.deepEqual(
     calls.mock.calls.map(({ arguments: [{ length }] }) => length),
@@ -37,5 +40,5 @@ test('requests of one turn are counted by one call for each 64 of them, in their
     counted.map((each) => typeof each === 'object' && each.state.minuteUsed),
     Array.from({ length: 100 }, (_, index) => Math.floor(index / 3)),
   );
-  assert.equal(await counts.count('unknown', LIMITS, { cost: 1 }), 'missing');
+  assert.equal(await counts.count(keyOf('unknown'), { cost: 1 }), 'missing');
 });

@@ -1,10 +1,10 @@
-import type { Limits } from '../../catalog/plan.ts';
-import type { Counts } from '../../catalog/window-counts.ts';
+import type { ApiKey } from '../../catalog/api-key.ts';
+import { type Counts, withResets } from '../../catalog/window-counts.ts';
 import type { Moment, Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { charge, UNUSED, type WindowState } from '../window.ts';
+import { charge, type WindowState } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';
-import { fromValue, SCRIPT, timeOf, toValue } from './script.ts';
+import { fromValue, timeOf, toValue } from './script.ts';
 import { ServerClock } from './server-clock.ts';
 import { type Redirection, readRedirection } from './slots.ts';
 
@@ -19,23 +19,21 @@ export interface Counted {
 
 /** The counts of a key that are remembered outside of Redis, to be merged with what Redis has. */
 export interface Remembered {
-  readonly counts: Counts | undefined;
+  readonly counts: Counts;
   /** True if that is everything, so that it may become the value of a key that Redis does not have. */
   readonly isComplete: boolean;
 }
 
 /** Requests of one key to be counted, or one to be read: what the script does in one step. */
 interface Count {
-  readonly keyId: string;
-  readonly limits: Limits;
+  readonly key: ApiKey;
   readonly isRead: boolean;
   readonly remembered: Remembered | undefined;
-  readonly requests: {
-    readonly resolve: (counted: Counted | 'missing' | undefined) => void;
-  }[];
+  /** Settle them, in their order. */
+  readonly requests: ((counted: Counted | 'missing' | undefined) => void)[];
 }
 
-export interface RedisCountsOptions extends Omit<RedisLinkOptions, 'script' | 'onBeat'> {
+export interface RedisCountsOptions extends Omit<RedisLinkOptions, 'onBeat'> {
   readonly events: RedisLinkOptions['events'] & Pick<Events, 'requestCounted'>;
   /** Replaces the Redis server's clock; for tests. */
   readonly serverTime?: Pick<Time, 'now'>;
@@ -62,7 +60,7 @@ export class RedisCounts {
     this.#options = options;
     this.#clock = new ServerClock(options.time, options.onClockStep);
     // Before the first count, since windows that another instance opened may be known already.
-    this.link = new RedisLink({ ...options, script: SCRIPT, onBeat: (reply, sentMs) => this.#timeOf(reply, sentMs) });
+    this.link = new RedisLink({ ...options, onBeat: (reply, sentMs) => this.#timeOf(reply, sentMs) });
   }
 
   /** Bounds of the server's current time, as `ServerClock.now`. */
@@ -76,20 +74,19 @@ export class RedisCounts {
    * `missing` if there is no value in Redis and nothing complete to begin with; undefined without an answer in time.
    */
   count(
-    keyId: string,
-    limits: Limits,
+    key: ApiKey,
     { cost, remembered }: { cost: 0 | 1; remembered?: Remembered | undefined },
   ): Promise<Counted | 'missing' | undefined> | undefined {
     if (!this.link.isUp) return undefined;
     return new Promise((resolve) => {
       if (this.#requests === 0) setImmediate(this.#send);
       this.#requests += 1;
-      const latest = this.#latest.get(keyId);
-      if (latest?.limits === limits && cost === 1 && !latest.isRead && !remembered) {
-        latest.requests.push({ resolve });
+      const latest = this.#latest.get(key.id);
+      if (latest?.key === key && cost === 1 && !latest.isRead && !remembered) {
+        latest.requests.push(resolve);
       } else {
-        const own = { keyId, limits, isRead: cost === 0, remembered, requests: [{ resolve }] };
-        this.#latest.set(keyId, own);
+        const own = { key, isRead: cost === 0, remembered, requests: [resolve] };
+        this.#latest.set(key.id, own);
         this.#batch.push(own);
       }
       if (this.#requests >= BATCH_MAX) this.#send();
@@ -112,20 +109,19 @@ export class RedisCounts {
     const { unix = '', steady = '' } = this.#options.serverTime?.now() ?? {};
     const keyIds: string[] = [];
     const args = [`${unix}`, `${steady}`];
-    for (const { keyId, limits, isRead, remembered, requests } of batch) {
-      keyIds.push(keyId);
-      args.push(`${limits.minute}`, `${limits.day}`, isRead ? '0' : `${requests.length}`);
-      if (remembered) args.push(toValue(remembered.counts ?? UNUSED), remembered.isComplete ? '1' : '');
-      else args.push('', '');
+    for (const { key, isRead, remembered, requests } of batch) {
+      const { id, limits, resets } = key;
+      keyIds.push(id);
+      args.push(`${limits.minute}`, `${limits.day}`, `${resets.minute}`, `${resets.day}`);
+      args.push(isRead ? '0' : `${requests.length}`);
+      // With the resets, or a later end would be given up for an earlier one of a reset window.
+      args.push(remembered ? toValue(withResets(remembered.counts, resets)) : '');
+      args.push(remembered?.isComplete ? '1' : '');
     }
     const sentMs = this.#options.time.steadyMs();
     const reply = await link.run(keyIds, args, isAsking);
-    if (Array.isArray(reply)) this.#settle(batch, reply, { sentMs, isOwn: !isAsking });
-    else await this.#settleElsewhere(batch, reply, link);
-  }
-
-  #settle(batch: readonly Count[], reply: readonly unknown[], { sentMs, isOwn }: { sentMs: number; isOwn: boolean }) {
-    const now = isOwn ? this.#timeOf(reply, sentMs) : timeOf(reply).now;
+    if (!Array.isArray(reply)) return this.#settleElsewhere(batch, reply, link);
+    const now = isAsking ? timeOf(reply).now : this.#timeOf(reply, sentMs);
     const tookMs = this.#options.time.steadyMs() - sentMs;
     for (const [index, count] of batch.entries()) {
       for (const _ of count.requests) this.#options.events.requestCounted(tookMs);
@@ -142,7 +138,7 @@ export class RedisCounts {
     const node = redirection && (await this.#options.onRedirection?.(redirection));
     if (node && redirection.kind === 'ASK') return this.#call(batch, node.link, true);
     if (reply !== undefined && !node) link.lose(reply);
-    for (const { requests } of batch) for (const { resolve } of requests) resolve(node && 'missing');
+    for (const { requests } of batch) for (const resolve of requests) resolve(node && 'missing');
   }
 
   /** The moment by which a reply was counted. Reads the server's clock from it. */
@@ -154,15 +150,15 @@ export class RedisCounts {
 }
 
 /** Gives the first request of a key the state from before it, and each further one that which the one before left. */
-function settleOne({ requests, limits }: Count, value: unknown, now: Moment): void {
+function settleOne({ requests, key }: Count, value: unknown, now: Moment): void {
   if (typeof value !== 'string') {
-    for (const { resolve } of requests) resolve('missing');
+    for (const resolve of requests) resolve('missing');
     return;
   }
   let state = fromValue(value);
-  for (const [index, { resolve }] of requests.entries()) {
+  for (const [index, resolve] of requests.entries()) {
     // By the rule by which the script counted them.
-    if (index > 0) state = charge(state, limits, now).state;
+    if (index > 0) state = charge(state, key.limits, now).state;
     resolve({ now, state });
   }
 }

@@ -4,7 +4,7 @@ import { settled } from '../../../test/kit/client/bench.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import type { Timer } from '../../stdx/time.ts';
 import { type RedisClient, RedisLink } from './link.ts';
-import { BEAT_KEYS, SCRIPT } from './script.ts';
+import { BEAT_KEYS } from './script.ts';
 
 /** A link in virtual time to a Redis that answers what asks for no keys of callers at once, and those never. */
 async function played({ connecting = Promise.resolve() as Promise<unknown> } = {}) {
@@ -74,7 +74,6 @@ async function played({ connecting = Promise.resolve() as Promise<unknown> } = {
   const link: RedisLink = new RedisLink({
     url: 'redis://played',
     keyPrefix: 'p',
-    script: SCRIPT,
     beatKeys: () => BEAT_KEYS,
     newClient: () => client,
     time: { ...own, setInterval: counted(own.setInterval), setTimeout: counted(own.setTimeout) },
@@ -134,16 +133,6 @@ test('nothing goes on once the link is closed, and nothing is told', async () =>
   redis.breakOff(new Error('destroyed'));
   assert.deepEqual([await asked, redis.destroyed, told], [undefined, 1, []]);
   assert.equal(ticking.size, 0);
-});
-
-test('while 20,000 keys are asked for no more are', async () => {
-  const { link, asked } = await played();
-  const waiting = link.run(['own', ...Array.from({ length: 19_998 }, () => 'x')], []);
-  const last = link.run(['own'], []);
-  assert.equal(await link.run(['own'], []), undefined);
-  assert.equal(asked.filter((key) => key === 'p:{own}').length, 2);
-  await link[Symbol.asyncDispose]();
-  assert.deepEqual(await Promise.all([waiting, last]), [undefined, undefined]);
 });
 
 test('a server is new when it is another, or the same in another role, and once', async () => {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { type Time, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
+import { SCRIPT } from './script.ts';
 import { readRedirection } from './slots.ts';
 
 /** The question which server answers, and in which role. */
@@ -16,20 +17,13 @@ const BEAT_MS = 1_000;
 const CONNECT_MS = 900;
 /** Silence after which the client replaces a connection: longer than the time between heartbeats. */
 const SILENCE_MS = 1_500;
-/** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
-const KEYS_MAX = 20_000;
+/** Backpressure: calls in flight; one more counts as an outage. More than a process can send within a deadline. */
+const CALLS_MAX = 40_000;
 /** The longest that a question beside the script waits. */
 const ASK_MS = 500;
 const KEY_PREFIX = 'pet-catalog';
 /** The answers of a node of a cluster on keys that it does not have. */
 const OF_CLUSTER = /^(MOVED|ASK|CROSSSLOT|CLUSTERDOWN)\b/;
-
-/** The Lua script that a link runs, and the arguments of a call of it that writes, for the heartbeat. */
-export interface LinkScript {
-  readonly source: string;
-  readonly sha: string;
-  readonly beatArgs: (keys: readonly string[]) => readonly string[];
-}
 
 export interface RedisLinkOptions {
   /** `redis://` or `rediss://`, with user and password if required. */
@@ -37,7 +31,6 @@ export interface RedisLinkOptions {
   /** The beginning of every key in Redis; for tests. */
   readonly keyPrefix?: string;
   readonly events: Pick<Events, 'redisFailed' | 'redisLate'>;
-  readonly script: LinkScript;
   /** True for a node of a cluster that counts the keys that it has. */
   readonly isNode?: boolean;
   /** The keys on which a heartbeat counts, so that a server is noticed that cannot write. */
@@ -81,14 +74,18 @@ export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
-  #keysInFlight = 0;
   readonly #heartbeat: Timer;
   readonly #time: Time;
   #client: RedisClient | undefined;
-  #server: { readonly id: string } | undefined;
   #probing: Promise<void> | undefined;
   #isClosed = false;
-  #failure: Error | undefined;
+  /** Why it is lost; undefined while it can be used, or its first attempt is under way. */
+  failure: Error | undefined;
+  /**
+   * The server, by its `run_id` and role; undefined until it can be used. Another object whenever its data may be older
+   * than what was counted: at once on a new connection, within a second if another server or role is behind it.
+   */
+  server: { readonly id: string } | undefined;
 
   constructor(options: RedisLinkOptions) {
     this.#options = options;
@@ -98,48 +95,30 @@ export class RedisLink implements AsyncDisposable {
   }
 
   get isUp(): boolean {
-    return this.#server !== undefined;
-  }
-
-  /** Why it is lost; undefined while it can be used, or its first attempt is under way. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  /**
-   * The server, by its `run_id` and role; undefined until it can be used. Another object whenever its data may be older
-   * than what was counted: at once on a new connection, within a second if another server or role is behind it.
-   */
-  get server(): object | undefined {
-    return this.#server;
+    return this.server !== undefined;
   }
 
   /** Waits until Redis can be used, or the first attempt failed; the client repeats it. Never rejects. */
   async connect(): Promise<void> {
     const ms = connectMs(this.#answerMs);
+    const { promise: tried, resolve: end } = Promise.withResolvers<void>();
     try {
-      await within(this.#connectOrFail(), { ms, lateness: () => late(ms), time: this.#time });
+      const client = (this.#options.newClient ?? newClient)(this.#options.url, this.#answerMs);
+      this.#client = client;
+      client.on('ready', () => this.#probe());
+      client.on('error', (error) => {
+        this.lose(error);
+        end();
+      });
+      // It repeats its attempts, and rejects only when it is destroyed.
+      client
+        .connect()
+        .then(() => this.#probing)
+        .then(end, () => {});
+      await within(tried, { ms, lateness: () => late(ms), time: this.#time });
     } catch (error) {
       this.lose(error);
     }
-  }
-
-  /** Settles with the first attempt. Rejects if no client can be made for the address. */
-  async #connectOrFail(): Promise<void> {
-    const client = (this.#options.newClient ?? newClient)(this.#options.url, this.#answerMs);
-    this.#client = client;
-    client.on('ready', () => this.#probe());
-    const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
-    client.on('error', (error) => {
-      this.lose(error);
-      fail();
-    });
-    // It repeats its attempts, and rejects only when it is destroyed.
-    const connected = client.connect().then(
-      () => this.#probing,
-      () => {},
-    );
-    await Promise.race([connected, failed]);
   }
 
   /**
@@ -148,7 +127,7 @@ export class RedisLink implements AsyncDisposable {
    */
   run(keys: readonly string[], args: readonly string[], isAsking = false): Promise<unknown> {
     const client = this.#client;
-    if (!client || !this.isUp || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
+    if (!client || !this.isUp) return Promise.resolve(undefined);
     if (!isAsking) return this.#call(client, keys, args);
     const sendCommand = (command: string[]) => {
       client.sendCommand(['ASKING']).catch(() => {});
@@ -170,17 +149,17 @@ export class RedisLink implements AsyncDisposable {
   /** Settles all calls without an answer, and takes no more until a probe succeeds. */
   lose(error: unknown): void {
     if (this.#isClosed) return;
-    this.#server = undefined;
+    this.server = undefined;
     this.#settleAll();
     this.#options.events.redisFailed();
-    if (this.#failure) return;
-    this.#failure = withoutAddress(error);
+    if (this.failure) return;
+    this.failure = withoutAddress(error);
     this.#options.onChange();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#server = undefined;
+    this.server = undefined;
     this.#heartbeat[Symbol.dispose]();
     this.#settleAll();
     this.#client?.destroy();
@@ -198,18 +177,18 @@ export class RedisLink implements AsyncDisposable {
   async #examine(): Promise<void> {
     const client = this.#client;
     if (!client?.isReady) return;
-    const { beatKeys, script, onBeat, onCluster, isNode = false } = this.#options;
+    const { beatKeys, onBeat, onCluster, isNode = false } = this.#options;
     try {
       const keys = beatKeys();
       const sentMs = this.#time.steadyMs();
-      const beat = this.#call(client, keys, script.beatArgs(keys));
-      const [info, reply] = await Promise.all([identify(client), beat]);
+      const beat = this.#call(client, keys, SCRIPT.beatArgs(keys));
+      const [{ id, isCluster }, reply] = await Promise.all([identify(client), beat]);
       const isElsewhere = reply instanceof Error && readRedirection(reply) !== undefined;
-      if (isCluster(info) && (isElsewhere || !isNode)) onCluster();
+      if (isCluster && (isElsewhere || !isNode)) onCluster();
       else if (reply instanceof Error) this.lose(reply);
       else if (reply !== undefined) {
         onBeat(reply, sentMs);
-        this.#setServer(`${info.get('run_id')} ${info.get('role')}`);
+        this.#setServer(id);
       }
     } catch (error) {
       this.lose(error);
@@ -217,22 +196,20 @@ export class RedisLink implements AsyncDisposable {
   }
 
   #setServer(id: string): void {
-    if (id !== this.#server?.id) this.#server = { id };
-    if (!this.#failure) return;
-    this.#failure = undefined;
+    if (id !== this.server?.id) this.server = { id };
+    if (!this.failure) return;
+    this.failure = undefined;
     this.#options.onChange();
   }
 
   #call(client: Pick<RedisClient, 'sendCommand'>, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const { keyPrefix = KEY_PREFIX, script } = this.#options;
+    const { keyPrefix = KEY_PREFIX } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
-    this.#keysInFlight += keys.length;
     return new Promise((resolve) => {
       const call: Call = {
         settle: (reply) => {
           if (!this.#calls.delete(call)) return;
           call.deadline?.[Symbol.dispose]();
-          this.#keysInFlight -= keys.length;
           resolve(reply);
         },
       };
@@ -242,10 +219,10 @@ export class RedisLink implements AsyncDisposable {
       };
       this.#calls.add(call);
       this.#watch(call);
-      client.sendCommand(['EVALSHA', script.sha, ...given]).then(call.settle, (error: Error) => {
+      client.sendCommand(['EVALSHA', SCRIPT.sha, ...given]).then(call.settle, (error: Error) => {
         // A server forgets loaded scripts when it restarts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', script.source, ...given]).then(call.settle, failed);
+        client.sendCommand(['EVAL', SCRIPT.source, ...given]).then(call.settle, failed);
       });
     });
   }
@@ -280,7 +257,7 @@ function newClient(url: string, answerMs: number): RedisClient {
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    commandsQueueMaxLength: 2 * KEYS_MAX,
+    commandsQueueMaxLength: CALLS_MAX,
     // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
     // request.
     commandOptions: { timeout: 0 },
@@ -292,22 +269,13 @@ function newClient(url: string, answerMs: number): RedisClient {
   });
 }
 
-type ServerInfo = ReadonlyMap<string, string>;
-
-/** Reads the text that INFO gives. */
-function readInfo(text: string): ServerInfo {
-  const lines = text.split('\r\n').filter((line) => line.includes(':'));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
-}
-
-/** True if a server with this information is a node of a cluster. */
-function isCluster(info: ServerInfo): boolean {
-  return info.get('cluster_enabled') === '1';
-}
-
-/** Asks which server answers. */
-async function identify(client: Pick<RedisClient, 'sendCommand'>): Promise<ServerInfo> {
-  return readInfo(String(await client.sendCommand(IDENTIFY)));
+/** Asks which server answers, in which role, and whether it is a node of a cluster. */
+async function identify(client: Pick<RedisClient, 'sendCommand'>): Promise<{ id: string; isCluster: boolean }> {
+  const lines = String(await client.sendCommand(IDENTIFY)).split('\r\n');
+  const [runId, role, cluster] = ['run_id:', 'role:', 'cluster_enabled:'].map((name) =>
+    lines.find((line) => line.startsWith(name)),
+  );
+  return { id: `${runId} ${role}`, isCluster: cluster === 'cluster_enabled:1' };
 }
 
 function late(ms: number): Error {

@@ -39,11 +39,8 @@ interface View {
 
 /**
  * The servers on which keys are counted: that of `REDIS_URL`, or the masters of its cluster. Which of both it is shows
- * when it is connected. Each master has a connection, a clock, a heartbeat and an outage of its own.
- *
- * The cluster client of `@redis/client` is of no use here: it repeats a call whose slot has moved on the new master by
- * itself, which may have older data that has to be merged first, and notices no new master in place of one that is
- * silent (decision 8).
+ * when it is connected. Each master has a connection, a clock, a heartbeat and an outage of its own. Decision 8 says
+ * why the cluster client of `@redis/client` is of no use here.
  */
 export class RedisServers implements AsyncDisposable {
   readonly #options: RedisServersOptions;
@@ -55,7 +52,6 @@ export class RedisServers implements AsyncDisposable {
   /** The last report of what is lost. */
   #reported: readonly string[] = [];
   #timer: Timer | undefined;
-  #finding: Promise<void> | undefined;
   #isClosed = false;
   readonly #refresh = oneAtATime(() => this.#readView());
 
@@ -64,9 +60,7 @@ export class RedisServers implements AsyncDisposable {
     this.#first = new RedisCounts({
       ...options,
       beatKeys: () => (this.#view ? [] : BEAT_KEYS),
-      onCluster: () => {
-        if (!this.#view) this.#finding = this.#refresh();
-      },
+      onCluster: () => void (this.#view ?? this.#refresh()),
       onChange: () => this.#report(),
     });
   }
@@ -100,8 +94,9 @@ export class RedisServers implements AsyncDisposable {
 
   /** Waits until Redis can be used, or the first attempt failed; it is repeated. Never rejects. */
   async connect(): Promise<void> {
-    await this.#first.link.connect();
-    await this.#finding;
+    const { link } = this.#first;
+    await link.connect();
+    if (!link.isUp && !link.failure) await this.#refresh();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

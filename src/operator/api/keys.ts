@@ -306,7 +306,7 @@ function found(key: ApiKey | undefined, id: string): ApiKey {
 }
 
 /** A ban comes and goes without an operator. */
-function tagged({ ban: _, banGeneration: __, ...members }: ApiKey): object {
+function tagged({ ban: _, banGeneration: __, resets: ___, ...members }: ApiKey): object {
   return members;
 }
 

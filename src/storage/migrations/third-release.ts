@@ -43,3 +43,11 @@ export async function history(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create index history_by_idempotency_key on history (idempotency_key) where idempotency_key is not null`);
 }
+
+/** Adds the last resets of both windows, to keys and to the counts that know of them. */
+export async function resets(trx: Transaction, int: Sql): Promise<void> {
+  for (const table of [sql`api_keys`, sql`window_counts`]) {
+    await trx.run(sql`alter table ${table} add column minute_reset ${int} not null default 0`);
+    await trx.run(sql`alter table ${table} add column day_reset ${int} not null default 0`);
+  }
+}

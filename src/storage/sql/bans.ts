@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
+import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, cappedBan, enforced, nextBan, type RunningBan } from '../../catalog/ban.ts';
+import type { ResetWindow } from '../../catalog/window-counts.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Moment } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
@@ -68,6 +71,33 @@ export async function liftBan(
   const [before, after] = [{ banned: true }, { banned: false }];
   await recordAudit(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
   return true;
+}
+
+/**
+ * Resets windows of a key as `KeyStorage.reset` promises. Their row knows of it too, so that operators see 0 at once.
+ */
+export async function resetWindows(
+  trx: Transaction,
+  key: Pick<ApiKey, 'id' | 'resets'>,
+  { window, now, by }: { window: ResetWindow; now: number; by: Operator },
+): Promise<void> {
+  const [row] = await trx.all<Tables['window_counts']>(sql`select * from window_counts where key_id = ${key.id}`);
+  const used = {
+    minute: row && row.minute_ends > now ? row.minute_used : 0,
+    day: row && row.day >= Math.floor(now / DAY_SECONDS) ? row.day_used : 0,
+  };
+  const names = window === 'both' ? (['minute', 'day'] as const) : [window];
+  for (const name of names) {
+    const number = { [`${name}_reset`]: Math.max(key.resets[name] + 1, now) };
+    const counts = { ...number, [`${name}_used`]: 0 };
+    await trx.run(sql`update api_keys set ${assignments(number)} where id = ${key.id}`);
+    await trx.run(sql`update window_counts set ${assignments(counts)} where key_id = ${key.id}`);
+  }
+  // Refusals that count towards a ban are of the minute.
+  if (window !== 'day') await trx.run(sql`update api_keys set epoch = epoch + 1 where id = ${key.id}`);
+  const before = Object.fromEntries(names.map((name) => [`${name}Used`, used[name]]));
+  const after = Object.fromEntries(names.map((name) => [`${name}Used`, 0]));
+  await recordAudit(trx, { at: now, by, action: 'key.reset', target: key.id, before, after });
 }
 
 /** The ban in a row. */

@@ -19,11 +19,12 @@ import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, enforced, type RunningBan } from '../../catalog/ban.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/resource.ts';
+import { NEVER_RESET, type ResetWindow } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Moment } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
-import { imposeBan, liftBan, toBan } from './bans.ts';
+import { imposeBan, liftBan, resetWindows, toBan } from './bans.ts';
 import { coalesceLookups } from './lookups.ts';
 import { folded, searchedText } from './search.ts';
 import { assignments, contains, insertInto, one, startsWith, where } from './statement.ts';
@@ -245,12 +246,18 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     );
   }
 
-  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean> {
+  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>, isReset = false): Promise<boolean> {
     return this.transactions.change({ kind: 'keys', id }, async (trx) => {
-      const key = unless && (await this.#readKey(trx, id));
+      const key = await this.#readKey(trx, id);
       if (key) unless?.(key);
-      return liftBan(trx, id, { now, by });
+      const isLifted = await liftBan(trx, id, { now, by });
+      if (key && isLifted && isReset) await resetWindows(trx, key, { window: 'both', now, by });
+      return isLifted;
     });
+  }
+
+  reset(id: string, window: ResetWindow, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#change(id, unless, (trx, key) => resetWindows(trx, key, { window, now: this.now, by }));
   }
 
   bans(now: number): Promise<(Ban & { keyId: string })[]> {
@@ -380,6 +387,7 @@ function toKey(row: KeyRow, now: Moment): ApiKey {
     owner: row.owner,
     ban: lastBan(row, now),
     banGeneration: row.epoch,
+    resets: row.minute_reset + row.day_reset > 0 ? { minute: row.minute_reset, day: row.day_reset } : NEVER_RESET,
   };
 }
 
@@ -404,5 +412,7 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     owner: key.owner,
     search: searchedText(key),
     epoch: key.banGeneration,
+    minute_reset: key.resets.minute,
+    day_reset: key.resets.day,
   };
 }

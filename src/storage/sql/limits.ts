@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import sql, { join, type Sql } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import { type LimitStorage, NEAR_LIMIT_PERCENT, type WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
@@ -11,11 +11,19 @@ import { SqlNoun } from './transactions.ts';
 
 /** So few that reading them takes some milliseconds. */
 const ROWS_AT_ONCE = 2_000;
-const REPLACE = sql`on conflict (key_id) do update set
-  minute_ends = excluded.minute_ends,
-  minute_used = excluded.minute_used,
-  day = excluded.day,
-  day_used = excluded.day_used`;
+/** The columns of each window, in the order in which `merged` compares them. */
+const WINDOWS = [
+  ['minute_reset', 'minute_ends', 'minute_used'],
+  ['day_reset', 'day', 'day_used'],
+] as const;
+type Column = (typeof WINDOWS)[number][number];
+
+/** Replaces both windows. A process that does not know of a reset yet still knows the end of the window best. */
+const REPLACE = onConflict(([reset, window], column) =>
+  column === window
+    ? given(column)
+    : sql`case when ${given(reset)} < ${kept(reset)} then ${kept(column)} else ${given(column)} end`,
+);
 
 /** The limiter's counts in SQL. */
 export class SqlLimits extends SqlNoun implements LimitStorage {
@@ -88,25 +96,52 @@ async function rowsOfKeys(trx: Transaction, counts: readonly WindowCounts[]): Pr
 
 /** Says `merged` in SQL, of what is stored after `capped`, and of the counts of a statement. */
 function mergedAt(now: number): Sql {
-  const [lastMinute, today] = [now + MINUTE_SECONDS, Math.floor(now / DAY_SECONDS)];
-  const minute = sql`case when window_counts.minute_ends > ${lastMinute} then ${lastMinute}
-    else window_counts.minute_ends end`;
-  const day = sql`case when window_counts.day > ${today} then ${today} else window_counts.day end`;
-  const isLaterMinute = sql`(excluded.minute_ends, excluded.minute_used) > (${minute}, window_counts.minute_used)`;
-  const isLaterDay = sql`(excluded.day, excluded.day_used) > (${day}, window_counts.day_used)`;
-  return sql`on conflict (key_id) do update set
-    minute_ends = case when ${isLaterMinute} then excluded.minute_ends else ${minute} end,
-    minute_used = case when ${isLaterMinute} then excluded.minute_used else window_counts.minute_used end,
-    day = case when ${isLaterDay} then excluded.day else ${day} end,
-    day_used = case when ${isLaterDay} then excluded.day_used else window_counts.day_used end`;
+  const stored = (column: Column) => {
+    if (column !== 'minute_ends' && column !== 'day') return kept(column);
+    const last = column === 'day' ? Math.floor(now / DAY_SECONDS) : now + MINUTE_SECONDS;
+    return sql`case when ${kept(column)} > ${last} then ${last} else ${kept(column)} end`;
+  };
+  return onConflict((columns, column) => {
+    const isLater = sql`(${join(columns.map(given))}) > (${join(columns.map(stored))})`;
+    return sql`case when ${isLater} then ${given(column)} else ${stored(column)} end`;
+  });
+}
+
+function onConflict(assign: (columns: (typeof WINDOWS)[number], column: Column) => Sql): Sql {
+  const assigned = WINDOWS.flatMap((columns) =>
+    columns.map((column) => sql`${raw(column)} = ${assign(columns, column)}`),
+  );
+  return sql`on conflict (key_id) do update set ${join(assigned)}`;
+}
+
+function given(column: Column): Sql {
+  return sql`excluded.${raw(column)}`;
+}
+
+function kept(column: Column): Sql {
+  return sql`window_counts.${raw(column)}`;
 }
 
 function toCounts(row: Tables['window_counts']): WindowCounts {
-  const { key_id, minute_ends, minute_used, day, day_used } = row;
-  return { keyId: key_id, minuteEnds: minute_ends, minuteUsed: minute_used, day, dayUsed: day_used };
+  return {
+    keyId: row.key_id,
+    minuteEnds: row.minute_ends,
+    minuteUsed: row.minute_used,
+    day: row.day,
+    dayUsed: row.day_used,
+    minuteReset: row.minute_reset,
+    dayReset: row.day_reset,
+  };
 }
 
 function fromCounts(counts: WindowCounts): Tables['window_counts'] {
-  const { keyId, minuteEnds, minuteUsed, day, dayUsed } = counts;
-  return { key_id: keyId, minute_ends: minuteEnds, minute_used: minuteUsed, day, day_used: dayUsed };
+  return {
+    key_id: counts.keyId,
+    minute_ends: counts.minuteEnds,
+    minute_used: counts.minuteUsed,
+    day: counts.day,
+    day_used: counts.dayUsed,
+    minute_reset: counts.minuteReset,
+    day_reset: counts.dayReset,
+  };
 }

@@ -7,6 +7,7 @@ import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/storage/contract.ts';
 import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
+import { NO_COUNTS } from '../../catalog/window-counts.ts';
 import { openStorage } from '../open.ts';
 import { rowsInsert } from './statement.ts';
 import type { SqlStorage } from './storage.ts';
@@ -26,7 +27,7 @@ onSqlite('more keys than are read at once are counted once each', async ({ stora
     );
   });
   const [day, dayUsed] = [Math.floor(NOW / 86_400), key.limits.day];
-  await limits.saveCounts(ids.map((keyId) => ({ keyId, minuteEnds: 0, minuteUsed: 0, day, dayUsed })));
+  await limits.saveCounts(ids.map((keyId) => ({ ...NO_COUNTS, keyId, day, dayUsed })));
   assert.equal(await limits.countNearDayLimit(), 4_000);
 });
 

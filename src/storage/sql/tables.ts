@@ -88,8 +88,11 @@ export interface Tables {
     owner: string | null;
     /** As `searchedText` makes it; null or out of date of a key with a checksum. */
     search: string | null;
-    /** The number of times that bans of the key were lifted. */
+    /** The number of times that bans of the key were lifted, or its minute was reset. */
     epoch: number;
+    /** The last resets of its windows. */
+    minute_reset: number;
+    day_reset: number;
   };
   api_key_secrets: {
     hash: string;
@@ -98,7 +101,8 @@ export interface Tables {
     created_at: number;
     ends_at: number | null;
   };
-  window_counts: { key_id: string; minute_ends: number; minute_used: number; day: number; day_used: number };
+  window_counts: { key_id: string } & Record<'minute_ends' | 'minute_used' | 'minute_reset', number> &
+    Record<'day' | 'day_used' | 'day_reset', number>;
   bans: {
     key_id: string;
     started_at: number;
