@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
 import { type Config, withoutPassword } from './config.ts';
@@ -35,6 +36,8 @@ const OPERATOR_GRACE_MS = 500;
 /** The part of the grace that is left to save counts and usage. */
 const FLUSH_MS = 1_000;
 const PURGE_INTERVAL_MS = 60_000;
+const PROCESS_LIMITS = '/proc/self/limits';
+const DESCRIPTORS_KEPT = 100;
 
 export interface ServiceOptions {
   readonly storage: Storage;
@@ -106,7 +109,8 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const limiter = opened.use(await openLimiter(config, { storage, time, events }));
   await prepare?.(storage, time.now().unix);
   const parts = { storage, limiter, time, events, metrics, tracing };
-  const service = opened.use(await startService(config, { ...parts, ...(examine && { examine }) }));
+  const bounded = { ...config, connectionsMax: boundedConnections(config.connectionsMax, events) };
+  const service = opened.use(await startService(bounded, { ...parts, ...(examine && { examine }) }));
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
     const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
@@ -116,6 +120,15 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const open = opened.move();
   const failed = Promise.race([claim?.taken, storage.failed].filter((each) => each !== undefined));
   return { service, storage, time, failed, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+/** Keeps descriptors for files, the database and the operator listener: without one a connection ends uncounted. */
+function boundedConnections(wanted: number, events: Events): number {
+  const limits = existsSync(PROCESS_LIMITS) ? readFileSync(PROCESS_LIMITS, 'utf8') : '';
+  const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  const most = Math.max(files - DESCRIPTORS_KEPT, Math.floor(files / 4));
+  if (wanted > most) events.connectionsBounded(most);
+  return Math.min(wanted, most);
 }
 
 /** Refuses a database that a release up to 0.2.0 used in rehearsal: the moments in it may be years ahead. */

@@ -158,6 +158,7 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [(events) => events.historyNotPurged(FAILED), {}, ['error', { event: 'history_not_purged', err: 'no' }]],
   [(events) => events.changeNotRead(OWN), {}, ['error', { event: 'change_not_read', err: 'away' }]],
   [(events) => events.connectionCutOff(), { connections_cut_off_total: 1 }],
+  [(events) => events.connectionsBounded(9), {}, ['warn', { event: 'connections_bounded', connectionsMax: 9 }]],
   [(events) => events.connectionRefused(), { connections_refused_total: 1 }],
   [(events) => events.backupsScheduled(300), { backup_interval_seconds: 300 }],
   [

@@ -301,6 +301,8 @@ function backupEvents({ log, metrics, outages }: LineSinks) {
 
 function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
   return {
+    /** `CONNECTIONS_MAX` is more than the limit of open files allows. */
+    connectionsBounded: (connectionsMax: number) => log.warn({ event: 'connections_bounded', connectionsMax }),
     /** A connection was closed at once, because there were as many as may be. */
     connectionRefused: () => metrics.connectionsRefused.inc(),
     /** A connection was closed because of too many unserved requests, or because its client does not read. */

@@ -51,6 +51,7 @@ export function recordedEvents(): RecordedEvents {
     storageRead: () => {},
     storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
+    connectionsBounded: () => {},
     connectionRefused: () => {},
     connectionCutOff: () => {},
     databaseAwaited: () => {},

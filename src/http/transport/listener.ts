@@ -12,7 +12,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 
 const CONNECTIONS_MAX = 4_000;
 /** Connections beyond the bound that are about to be closed. */
-const CLOSING_MAX = 64;
+const CLOSING_MAX = 16;
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
 const IDLE_ON_STOP_MS = 500;
