@@ -29,6 +29,7 @@ test('a service without settings has the documented defaults', () => {
     securityContact: undefined,
     logLevel: 'info',
     accessLog: 'errors',
+    trustedProxies: [],
     connectionsMax: 4_000,
     shutdownGraceMs: 8_000,
   });

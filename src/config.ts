@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS } from './catalog/api-key.ts';
 import { editDistance, nearest } from './catalog/nearest-name.ts';
-import { hostNames, origins, readIdentity } from './setting-lists.ts';
+import { addresses, hostNames, origins, readIdentity } from './setting-lists.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
@@ -56,6 +56,10 @@ export const SETTINGS = {
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
+  TRUSTED_PROXIES: {
+    default: '',
+    about: 'addresses and CIDRs of proxies; the access log then has the address before them',
+  },
   ACCESS_LOG: {
     default: 'errors',
     about:
@@ -184,6 +188,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     securityContact: read('SECURITY_CONTACT', optional(contact)),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
+    trustedProxies: read('TRUSTED_PROXIES', addresses),
     shutdownGraceMs:
       read('SHUTDOWN_GRACE', duration('of at most a day, such as 10s, 5m or 1h', { min: 0, max: DAY_SECONDS })) * 1000,
   };

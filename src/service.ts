@@ -95,7 +95,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const metrics = createMetrics();
   const redis = config.redis && withoutPassword(config.redis.url);
   log.onLoss?.((lines) => metrics.logLinesLost.inc(lines));
-  const events = createEvents({ ...log, accessLog, metrics, redis });
+  const events = createEvents({ ...log, accessLog, trustedProxies: config.trustedProxies, metrics, redis });
   const tracing = opened.use(options.isTraced ? await sendTraces() : NO_TRACING);
   await awaitDatabase(database, { stop, onWait: events.databaseAwaited });
   if (stop.aborted) return undefined;

@@ -14,7 +14,7 @@ export const origins = listOf(
 );
 
 /** Reads addresses and CIDRs. */
-const addresses = listOf('addresses or CIDRs such as 10.0.0.1 or 10.0.0.0/8', isAddressOrCidr);
+export const addresses = listOf('addresses or CIDRs such as 10.0.0.1 or 10.0.0.0/8', isAddressOrCidr);
 
 const rules = listOf(`NAME=ROLE with the roles ${ROLES.join(', ')}`, (text) => ROLE_RULE.test(text));
 

@@ -14,6 +14,8 @@ test('a list has its addresses and networks, as sockets of either family name th
     [...others, '', undefined].filter((address) => list.includes(address)),
     [],
   );
+  assert.equal(list.lastOutside(['9.9.9.9', ' 8.8.8.8', 'x', '10.1.0.1', '::ffff:127.0.0.1']), '8.8.8.8');
+  assert.equal(list.lastOutside(['10.1.0.1', '127.0.0.1']), '10.1.0.1');
   const wrong = '0.0.0.0/0 ::/0 10.0.0.0/33 10.0.0.0/ 10.0.0.0/8/8 10.0.0 proxy ::1/129 10.0.0.1/-1'.split(' ');
   assert.deepEqual([...wrong, ''].filter(isAddressOrCidr), [], 'no network that is every address');
 });

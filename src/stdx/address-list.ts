@@ -17,6 +17,12 @@ export class AddressList {
   includes(address = ''): boolean {
     return isIP(address) !== 0 && this.#list.check(address, familyOf(address));
   }
+
+  /** The last address that is not in the list; the first if all are. Skips texts that are none. */
+  lastOutside(addresses: readonly string[]): string | undefined {
+    const valid = addresses.map((each) => each.trim()).filter((each) => isIP(each) !== 0);
+    return valid.findLast((each) => !this.includes(each)) ?? valid[0];
+  }
 }
 
 /** True for an address, or a network of a prefix of at least one bit. */

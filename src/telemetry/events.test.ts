@@ -44,6 +44,24 @@ test('the log line of an answered request equals what pino would write', () => {
   }
 });
 
+test('the address of a request is that before the trusted proxies, and that of the socket where none forwarded it', async () => {
+  const lines: string[] = [];
+  const sinks = { log: pino({}, { write() {} }), write: (line: string) => lines.push(line), metrics: createMetrics() };
+  const events = createEvents({ ...sinks, accessLog: 'all', trustedProxies: ['10.0.0.0/8'] });
+  const answer = (remoteAddress: string, forwarded?: string) =>
+    events.requestAnswered({
+      ...LISTED,
+      request: { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress } },
+    });
+  answer('10.0.0.1', '6.6.6.6, 9.9.9.9, 10.0.0.2');
+  answer('7.7.7.7', '6.6.6.6');
+  answer('10.0.0.1');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).address),
+    ['9.9.9.9', '7.7.7.7', '10.0.0.1'],
+  );
+});
+
 test('a duration is logged to the microsecond', () => {
   assert.equal(JSON.parse(accessLine({ ...LISTED, durationMs: 0.123456789 })).durationMs, 0.123);
 });

@@ -250,6 +250,7 @@ export class Exchange {
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
       userAgent: this.request.headers['user-agent'],
+      request: this.request,
     });
   }
 
