@@ -17,7 +17,7 @@ import { createOperatorApp } from './operator/app.ts';
 import { Logins } from './operator/session/logins.ts';
 import { mintSecret } from './operator/session/secret.ts';
 import { systemTime, type Time } from './stdx/time.ts';
-import { DatabaseNotOpened } from './storage/engine.ts';
+import type { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit, storeEvents } from './telemetry/audit-log.ts';
@@ -105,7 +105,6 @@ export async function openService(config: Config, options: OpenOptions): Promise
   opened.use(claim);
   const bounds = { categoriesMax, categoriesBytesMax };
   const storage = opened.use(await openStorage(database, { time, ...bounds, events }, 'serve'));
-  await refuseRehearsed(storage);
   const limiter = opened.use(await openLimiter(config, { storage, time, events }));
   await prepare?.(storage, time.now().unix);
   const parts = { storage, limiter, time, events, metrics, tracing };
@@ -129,14 +128,6 @@ function boundedConnections(wanted: number, events: Events): number {
   const most = Math.max(files - DESCRIPTORS_KEPT, Math.floor(files / 4));
   if (wanted > most) events.connectionsBounded(most);
   return Math.min(wanted, most);
-}
-
-/** Refuses a database that a release up to 0.2.0 used in rehearsal: the moments in it may be years ahead. */
-async function refuseRehearsed(storage: SqlStorage): Promise<void> {
-  if (!(await storage.wasRehearsed())) return;
-  throw new DatabaseNotOpened(
-    'The database was used in rehearsal, and the moments in it may be in the future: set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`',
-  );
 }
 
 /** Starts sending traces. Throws `ServiceNotStarted` if OpenTelemetry is not installed. */

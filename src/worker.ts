@@ -9,10 +9,6 @@ const JOBS = {
     using database = new DatabaseSync(file, { readOnly: true });
     return checkPages(database);
   },
-  checkpoint(file: string) {
-    using database = new DatabaseSync(file);
-    database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  },
   async examine(config: Config) {
     const { examine } = await import('./cli/doctor.ts');
     return examine(config);

@@ -14,11 +14,6 @@ const CLOSING = Buffer.from(']');
 /** The 32-bit words of a SHA-256. */
 const HASH_WORDS = 8;
 
-interface Item {
-  readonly id: number;
-  readonly json: string;
-}
-
 /** Loads a page of categories above an id, ascending and without gaps, and an empty one at the end. */
 export type LoadCategories = (after: number) => Promise<readonly Category[]>;
 
@@ -47,7 +42,7 @@ export class CategoryList {
   #addedWhileLoading: Category[] | undefined;
 
   constructor(categories: Iterable<Category> = []) {
-    for (const category of categories) this.#append(itemOf(category));
+    for (const category of categories) this.#append(category);
   }
 
   /**
@@ -57,7 +52,7 @@ export class CategoryList {
   append(category: Category): boolean {
     if (category.id > this.#complete + 1) return false;
     this.#addedWhileLoading?.push(category);
-    if (category.id > this.#complete) this.#append(itemOf(category));
+    if (category.id > this.#complete) this.#append(category);
     return true;
   }
 
@@ -79,7 +74,7 @@ export class CategoryList {
     for (;;) {
       const found = await load(this.#complete);
       if (found.length === 0) return;
-      for (const category of found) if (category.id > this.#complete) this.#append(itemOf(category));
+      for (const category of found) if (category.id > this.#complete) this.#append(category);
       await nextTurn();
     }
   }
@@ -154,8 +149,10 @@ export class CategoryList {
     }
   }
 
-  #append({ id, json }: Item): void {
+  #append(category: Category): void {
+    const { id } = category;
     assert(id > this.#complete, 'ids ascend');
+    const json = JSON.stringify(category);
     this.#tally(json, 1);
     const length = Buffer.byteLength(json) + COMMA.length;
     let last = this.#chunks.at(-1);
@@ -213,10 +210,6 @@ function bodyOf(parts: Buffer[]): string | readonly Uint8Array[] {
   const all = [OPENING, ...parts, last.subarray(0, -COMMA.length), CLOSING];
   const length = all.reduce((sum, part) => sum + part.length, 0);
   return length < STRING_BODY_BYTES_MAX ? Buffer.concat(all).toString('utf8') : all;
-}
-
-function itemOf(category: Category): Item {
-  return { id: category.id, json: JSON.stringify(category) };
 }
 
 /** Some of the items, each as JSON and a comma, in one buffer. Bytes that were written are never written over. */

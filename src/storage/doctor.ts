@@ -87,16 +87,11 @@ function writing(file: string): Finding {
 async function contents(read: Read, names: readonly string[], expected: Expected): Promise<Finding[]> {
   const refused = refusal(names);
   if (refused) return [problem('tables', `The tables ${refused.finding}`, refused.advice)];
-  const findings: Finding[] = [];
-  if (names.length > 0 && (await read('select turned_by from rehearsal')).length > 0) {
-    const advice = 'set DATABASE_URL to a new one, or copy this one without its rehearsal by `pet-catalog transfer`';
-    findings.push(problem('rehearsal', 'The database was used in rehearsal, so no service starts on it', advice));
-  }
   if (!MIGRATION_NAMES.every((name) => names.includes(name))) {
-    return [ok('tables', 'They are not up to date: `serve` does that when it starts'), ...findings];
+    return [ok('tables', 'They are not up to date: `serve` does that when it starts')];
   }
   const later = names.length > MIGRATION_NAMES.length ? '; a later version has added to them' : '';
-  findings.unshift(ok('tables', `The tables are up to date${later}`));
+  const findings = [ok('tables', `The tables are up to date${later}`)];
   for (const { count } of await read('select count from category_counter'))
     findings.push(ok('catalog', `${count} of ${expected.categoriesMax} categories`));
   for (const { name, value } of await read('select * from database_properties')) {

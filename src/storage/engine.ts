@@ -9,7 +9,10 @@ import type { Tables } from './sql/tables.ts';
 export type Failure = 'busy' | 'unavailable' | 'full' | 'unknown';
 
 /** A statement in the spelling of each engine, with the values that it binds. */
-export type Statement = Pick<Sql, 'sql' | 'text' | 'values'>;
+export interface Statement extends Pick<Sql, 'sql' | 'text' | 'values'> {
+  /** The longest wait for the answer of a server, if another than that of the engine. */
+  readonly deadlineMs?: number;
+}
 
 /**
  * A lock that transactions of all processes share. `writers`: of those that decide by what they read. `counts`: of
@@ -42,12 +45,6 @@ export interface Database extends Connection {
   transaction<T>(work: (trx: Transaction) => Promise<T>, kind?: TransactionKind): Promise<T>;
   /** Waits, without blocking, until every commit is on the disk. Absent where no commit is `unsynced`. */
   sync?(): Promise<void>;
-  /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
-  startLarge?(): void;
-  /** The connection for reads beside a large transaction; undefined while there is none. */
-  readonly reader?: Connection | undefined;
-  /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge?(trx: Transaction): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -69,7 +69,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
   opened.use(await claimForTransfer(to));
   const source = await openEngine(from, { purpose: 'read', patient: true });
   opened.defer(() => source.db.close());
-  const target = await openEngine(to, { purpose: 'serve', patient: true });
+  const target = await openEngine(to, { purpose: 'migrate', patient: true });
   opened.defer(() => target.db.close());
   try {
     return await target.db.transaction(async (into) => {

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const LONE = { together: false };
 
-test('of two services that each count alone, the first one stops if the second claimed the database while its server was away', {
+test('of two services that each count alone, the first one stops if the second claimed the new primary while the old one hangs', {
   skip: noPostgresPrograms,
 }, async () => {
   using folder = temporaryFolder();
@@ -23,12 +23,11 @@ test('of two services that each count alone, the first one stops if the second c
   const at = (port: number) => ({ DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${port}/`) });
   const env = { ...at(proxy.port), OPERATOR_PORT: '0' };
   await using first = await serveProcess([], { cwd: folder.path, env });
-  await postgres.stop();
-  // So that the second one comes first, whatever the machine does.
-  place.port = 1;
-  await postgres.start();
-  await using second = await serveHere(at(postgres.port));
-  place.port = postgres.port;
+  await using standby = await postgres.startStandby();
+  postgres.freeze();
+  await standby.promote();
+  await using second = await serveHere({ DATABASE_URL: standby.url });
+  place.port = standby.port;
   const code = await first.ended;
   assert.equal(code, 1);
   assert.match(

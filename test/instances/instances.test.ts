@@ -154,7 +154,7 @@ test('services that would count separately refuse to share a database', { skip }
     await using _first = await serveHere(alone);
     await assert.rejects(serveHere(alone), another);
     await assert.rejects(serveHere(together), /A service without REDIS_URL runs on this database /);
-    const claims = `select pid from pg_stat_activity where datname = current_database() and application_name = 'pet-catalog claim'`;
+    const claims = `select pid from pg_stat_activity where datname = current_database() and application_name like 'pet-catalog claim%'`;
     const [before] = await query(database.url, claims);
     await query(database.url, `select pg_terminate_backend(${before?.pid})`);
     await untilTrue(async () => {

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { manualClock } from '../kit/clock.ts';
-import { serveHere } from '../kit/faults/serve-here.ts';
 import { noPostgres } from '../kit/postgres.ts';
 import { run } from '../kit/process.ts';
 import { ENGINES, type Release, readRecorded, restored, VERSIONS } from '../kit/releases/database.ts';
-import { called, printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
+import { printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
 import { testService } from '../kit/service.ts';
 import {
   assertCreates,
@@ -98,21 +96,3 @@ async function upgradeProduction(t: TestContext, release: Release): Promise<void
   const { code, stdout } = await run(['doctor'], beside);
   assert.equal(code, 0, stdout);
 }
-
-test('a database that a release used in rehearsal is refused, and its copy is not', async () => {
-  const release = { version: '0.2.0', engine: 'sqlite' } as const;
-  await using database = await restored(release);
-  {
-    using marked = new DatabaseSync(database.file);
-    marked.exec('insert into rehearsal (turned_by, turned_at, taken_by) values (3600, 1, 3600)');
-  }
-  const { leftAt, keys } = readRecorded<Recorded>(release);
-  const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
-  await assert.rejects(serveHere(beside.env), /The database was used in rehearsal.*`pet-catalog transfer`/);
-  assert.match((await run(['doctor'], beside)).stdout, /^PROBLEM rehearsal: /m);
-  const copied = await run(['transfer', '--from', database.url, '--to', 'sqlite:copy.db'], beside);
-  assert.equal(copied.code, 0, copied.stderr);
-  const settings = { DATABASE_URL: `sqlite:${join(database.folder, 'copy.db')}`, ...SETTINGS };
-  await using service = await testService(settings, manualClock(leftAt));
-  await called(service, keys.business?.secret ?? '', '/categories');
-});

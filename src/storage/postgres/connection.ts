@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
@@ -12,6 +14,9 @@ const START_WAIT_MS = 30_000;
 const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
+/** The time between two questions to a kept connection, and the longest wait for the answer. */
+const ASK_MS = 1_000;
+const ASK_TIMEOUT_MS = 2_000;
 /** The time to wait for a connection to close. */
 const END_TIMEOUT_MS = 500;
 /** TCP keepalive, in seconds: the first probe, the interval, and the number of lost probes. */
@@ -19,9 +24,6 @@ const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', '
 
 /** The advisory lock that a lone service holds exclusively, and services that share Redis hold shared. */
 const CLAIM_LOCK = 7_251_003;
-/** The sessions that hold it on the present database. */
-const CLAIMS = `(select pid from pg_locks where granted and locktype = 'advisory' and classid = 0 and
-  objid = ${CLAIM_LOCK} and database = (select oid from pg_database where datname = current_database())) as claims`;
 const RECLAIM_MS = 1_000;
 const READ_AT_ONCE = 1_000;
 
@@ -95,7 +97,7 @@ interface KeptOptions {
   prepare(client: pg.Client): Promise<boolean>;
 }
 
-/** A connection that is made anew whenever it breaks, until disposed of. */
+/** A connection that is made anew whenever it breaks or does not answer, until disposed of. */
 export class KeptConnection implements AsyncDisposable {
   readonly #url: string;
   readonly #options: KeptOptions;
@@ -111,23 +113,32 @@ export class KeptConnection implements AsyncDisposable {
   /** Connects now. Returns whether the connection is kept. Throws what `pg` throws. */
   async open(): Promise<boolean> {
     const client = await connect(this.#url, this.#options.purpose);
-    const prepare = () =>
-      this.#options.prepare(client).catch((error) => {
-        endSoon(client);
-        throw error;
-      });
-    const isReady = !this.#isOver && (await prepare());
-    if (!isReady || this.#isOver) {
-      await endSoon(client);
-      return false;
+    try {
+      if (!this.#isOver && (await this.#options.prepare(client)) && !this.#isOver) {
+        this.#client = client.on('end', () => this.openLater());
+        void this.#ask(client);
+        return true;
+      }
+    } catch (error) {
+      endSoon(client);
+      throw error;
     }
-    this.#client = client.on('end', () => this.openLater());
-    return true;
+    await endSoon(client);
+    return false;
+  }
+
+  /** Drops a connection that answers late: a server that hangs, or is gone, never ends it. */
+  async #ask(client: pg.Client): Promise<void> {
+    while (this.#client === client) {
+      await wait(ASK_MS, undefined, { ref: false });
+      const question = { text: 'select 1', query_timeout: ASK_TIMEOUT_MS };
+      await client.query(question).catch(() => drop(client));
+    }
   }
 
   /** Replaces the connection, if there is one, by a new one. */
   reopen(): void {
-    if (this.#client) endSoon(this.#client);
+    if (this.#client) drop(this.#client);
   }
 
   /** Connects after a while, and again until that succeeds. */
@@ -149,12 +160,6 @@ export class KeptConnection implements AsyncDisposable {
   }
 }
 
-/** A connection to the server; the same process number may be given to another later. */
-interface Session {
-  readonly pid: number;
-  readonly started: string;
-}
-
 /**
  * Claims a database as `claimForService` does, anew whenever its connection breaks, unless another service has claimed
  * it by then. Throws `DatabaseNotOpened`.
@@ -164,23 +169,25 @@ export async function claimPostgres(
   { together, refusal }: { together: boolean; refusal: string },
 ): Promise<Claim> {
   const { promise: taken, resolve: take } = Promise.withResolvers<DatabaseNotOpened>();
-  let own: Session | undefined;
+  let wasHeld = false;
   const claim = new KeptConnection(url, {
-    purpose: 'claim',
+    purpose: `claim ${randomUUID()}`,
     retryMs: RECLAIM_MS,
     async prepare(client) {
-      if (!own && (await isPooledByTransaction(url, client))) {
+      if (!wasHeld && (await isPooledByTransaction(url, client))) {
         throw new Error(`${TRANSACTION_POOLER.finding}; ${TRANSACTION_POOLER.advice}`);
       }
+      // The server may not have heard that the connection of before broke, and ends it at leisure.
+      const { rowCount: own } = await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = current_setting('application_name') and pid <> pg_backend_pid()`);
       const { rows } = await client.query<{ held: boolean }>(
         `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
       );
-      if (rows[0]?.held) {
-        own = await sessionOf(client);
-      } else if (own && (await isHeldByOther(client, own))) {
+      const isHeld = rows[0]?.held === true;
+      if (!isHeld && wasHeld && own === 0)
         take(new DatabaseNotOpened(`Stopped, because the claim of the database was lost with its server. ${refusal}`));
-      }
-      return rows[0]?.held === true;
+      wasHeld ||= isHeld;
+      return isHeld;
     },
   });
   if (!(await claim.open().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
@@ -195,24 +202,6 @@ export async function isPooledByTransaction(url: string, open: pg.Client): Promi
   } finally {
     await endSoon(other);
   }
-}
-
-async function sessionOf(client: pg.Client): Promise<Session | undefined> {
-  const { rows } = await client.query<Session>(
-    'select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()',
-  );
-  return rows[0];
-}
-
-/** True if another session holds the claim. Ends the own one of before, of whose end the server has not heard yet. */
-async function isHeldByOther(client: pg.Client, own: Session): Promise<boolean> {
-  const { rows } = await client.query<Session & { isOwn: boolean }>(
-    `select pid, pid = $1 and backend_start::text = $2 as "isOwn"
-      from pg_stat_activity join ${CLAIMS} using (pid)`,
-    [own.pid, own.started],
-  );
-  for (const { pid } of rows.filter(({ isOwn }) => isOwn)) await client.query('select pg_terminate_backend($1)', [pid]);
-  return rows.some(({ isOwn }) => !isOwn);
 }
 
 /** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
@@ -262,6 +251,11 @@ function mayPass(error: unknown): boolean {
 /** A refused connection to a name with several addresses has no code and message of its own. */
 function firstOf(error: unknown): { readonly code?: string; readonly message: string } {
   return (error instanceof AggregateError ? error.errors[0] : error) as { code?: string; message: string };
+}
+
+/** Ends a connection at once; its end is told, whether or not the server lives. */
+function drop(client: pg.Client): void {
+  (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
 }
 
 /** Closes a connection or a pool, without waiting for one that hangs. */

@@ -28,10 +28,11 @@ const LOCK_TIMEOUT_MS = 900;
 const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
 
 /**
- * A server goes on from its own changes for as long as it runs, also when it is promoted, so its start names the run;
- * the table's number is another one where the database or its tables were restored on a running server.
+ * A server goes on from its own changes for as long as it runs, also when it is promoted, so its start names the run.
+ * Another database under the same name, or tables that were restored, have other numbers.
  */
-const RUN = raw(`pg_postmaster_start_time()::text || ' ' || 'change_versions'::regclass::oid::text`);
+const RUN = raw(`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode('change_versions'),
+  (select oid from pg_database where datname = current_database()))`);
 
 /** Polling interval beside notifications, which may be lost with their connection. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -61,10 +62,9 @@ const DEADLINES = {
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
 };
-/** Waits where the server gives the role no more connections: of work for one, and until more are asked for again. */
+/** The wait of work for a connection where the server gives the role no more, and between two tries. */
 const CROWDED_WAIT_MS = 2_000;
 const CROWDED_RETRY_MS = 50;
-const CROWDED_MS = 10_000;
 
 /**
  * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. `patient` is a
@@ -190,7 +190,6 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #openedMs = new WeakMap<pg.PoolClient, number>();
   #lostMs = Number.NEGATIVE_INFINITY;
-  #crowded: NodeJS.Timeout | undefined;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -251,19 +250,9 @@ class PostgresDatabase implements Database {
       } catch (error) {
         const isCrowded = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
         if (!isCrowded || performance.now() > untilMs) throw error;
-        this.#askForFewer();
         await wait(CROWDED_RETRY_MS, undefined, { ref: false });
       }
     }
-  }
-
-  #askForFewer(): void {
-    const { options } = this.#pool;
-    options.max = Math.max(1, this.#pool.totalCount);
-    clearTimeout(this.#crowded);
-    this.#crowded = setTimeout(() => {
-      options.max = CONNECTIONS_MAX;
-    }, CROWDED_MS).unref();
   }
 
   readonly #onLost = () => this.reconnect();
@@ -311,10 +300,11 @@ class CheckedClient implements Transaction, Disposable {
     this.#client.release(this.#failure !== undefined);
   }
 
-  async #query({ text, values }: Statement): Promise<pg.QueryResult> {
+  async #query({ text, values, deadlineMs }: Statement): Promise<pg.QueryResult> {
     if (this.#failure) throw new ConnectionLost(this.#failure, false);
     try {
-      return await this.#client.query(text, [...values]);
+      const query = { text, values: [...values], ...(deadlineMs && { query_timeout: deadlineMs }) };
+      return await this.#client.query(query);
     } catch (error) {
       if (!(error instanceof pg.DatabaseError) || ENDS_CONNECTION.test(error.code ?? '')) this.#onError(error);
       return lost(error, true);

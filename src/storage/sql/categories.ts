@@ -187,7 +187,6 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
     return this.transactions.change({ kind: 'new-categories' }, async (trx) => {
-      this.transactions.engine.db.startLarge?.();
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
@@ -198,12 +197,11 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         const fitting = outcomes.findIndex((outcome) => outcome instanceof CatalogError);
         if (fitting !== -1) throw notAllFit(outcomes[fitting], { total: categories.length, fitting: first + fitting });
         onProgress(first + some.length);
-        // Yields, so that the process serves requests during a long import.
+        // Yields, so that the command can be interrupted.
         await nextTurn();
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
-      await this.transactions.engine.db.finishLarge?.(trx);
     });
   }
 

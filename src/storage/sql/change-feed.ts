@@ -4,6 +4,9 @@ import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import type { Tables } from './tables.ts';
 
+/** So that a look at a server that hangs is over when another one takes its place. */
+const LOOK_DEADLINE_MS = 2_000;
+
 /** The kinds whose last changes name what changed. A process that missed more takes everything for changed. */
 const NAMED = {
   keys: { log: raw('key_changes'), id: raw('key_id'), kept: 10_000 },
@@ -86,9 +89,15 @@ export async function followChanges(followed: Followed, onChange: OnChange): Pro
 
 /** Reads all versions in one statement, so that they are those of one run; `run` is the expression that tells it. */
 export async function readVersions(db: Connection, run: Sql = raw(`''`)): Promise<Versions> {
-  const rows = await db.all<Tables['change_versions'] & { run: string }>(sql`
+  const {
+    sql: text,
+    text: numbered,
+    values,
+  } = sql`
     select kind, version, ${run} as run from change_versions
-    union all select 'new-categories', last_id, ${run} from category_counter`);
+    union all select 'new-categories', last_id, ${run} from category_counter`;
+  const statement = { sql: text, text: numbered, values, deadlineMs: LOOK_DEADLINE_MS };
+  const rows = await db.all<Tables['change_versions'] & { run: string }>(statement);
   return { run: rows[0]?.run ?? '', byKind: new Map(rows.map(({ kind, version }) => [kind, version])) };
 }
 

@@ -53,25 +53,12 @@ const KEYS = sql`api_keys
 
 const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 
-/**
- * The searched text. Releases up to 0.2.0, which know no `search`, put a checksum into each key that they issue or
- * change: the text of such a key is made here, in the engine's lower case.
- */
-const SEARCH = `(case when api_keys.checksum is null then api_keys.search
-  else lower(api_keys.name || '\n' || coalesce(api_keys.owner, '') || '\n' || api_keys.id) end)`;
-
-/** An order of keys: by a number or a text, then by id. */
-interface Order {
-  readonly by: Sql;
-  readonly isText?: true;
-  readonly isDescending?: true;
-}
-
 /** Sorts keys without an end behind every other: no key may end later than a hundred years from now. */
 const NO_END = 1e12;
 const LAST_USE = sql`coalesce(${LAST_USED}, 0)`;
 
-function orderOf(sort: KeySort, now: number): Order {
+/** An order of keys: by a number or a text, then by id. */
+function orderOf(sort: KeySort, now: number): { by: Sql; isText?: true; isDescending?: true } {
   switch (sort) {
     case 'newest':
       return { by: sql`api_keys.created_at`, isDescending: true };
@@ -86,15 +73,13 @@ function orderOf(sort: KeySort, now: number): Order {
     case 'unused':
       return { by: LAST_USE };
     case 'use':
-      return { by: shareUsed(now), isDescending: true };
+      // The share of the day's limit, in millionths.
+      return {
+        by: sql`coalesce((select 1000000 * day_used / api_keys.per_day from window_counts
+          where window_counts.key_id = api_keys.id and day >= ${today(now)}), 0)`,
+        isDescending: true,
+      };
   }
-}
-
-/** The share of the day's limit that a key used today, in millionths. */
-function shareUsed(now: number): Sql {
-  return sql`coalesce((
-    select 1000000 * day_used / api_keys.per_day from window_counts
-    where window_counts.key_id = api_keys.id and day >= ${today(now)}), 0)`;
 }
 
 /** The day of a moment, as windows count them. */
@@ -344,13 +329,13 @@ function conditionsOf({ text, owner, plan, state, expiresBefore, near, unused, n
 /** Reads all matching prefixes at once: a look-up per key takes several times as long. */
 function matches(text: string): Sql {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and ${contains(text, ['prefix'])}`;
-  return sql`(${contains(folded(text), [SEARCH])} or api_keys.id in (${prefixes}))`;
+  return sql`(${contains(folded(text), ['api_keys.search'])} or api_keys.id in (${prefixes}))`;
 }
 
 /** Ranks the keys of which the text is the whole name, owner, id or prefix before every other. */
 function exactRank(text: string, isDescending = false): Sql {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and prefix = ${text}`;
-  const whole = sql`${startsWith(`${folded(text)}\n`, SEARCH)} or api_keys.owner = ${text} or api_keys.id = ${text}`;
+  const whole = sql`${startsWith(`${folded(text)}\n`, 'api_keys.search')} or api_keys.owner = ${text} or api_keys.id = ${text}`;
   const ranks = isDescending ? sql`then 1 else 0` : sql`then 0 else 1`;
   return sql`(case when ${whole} or api_keys.id in (${prefixes}) ${ranks} end)`;
 }

@@ -90,11 +90,6 @@ export class SqlStorage implements Storage {
     return (await this.transactions.read((db) => one<{ value: string }>(db, id))).value;
   }
 
-  /** True if a release up to 0.2.0 used the database in rehearsal. */
-  async wasRehearsed(): Promise<boolean> {
-    return (await this.transactions.read((db) => db.all(sql`select turned_by from rehearsal`))).length > 0;
-  }
-
   async capacity(): Promise<Capacity> {
     const { count, bytes } = await this.transactions.read((db) =>
       one<Tables['category_counter']>(db, sql`select * from category_counter`),

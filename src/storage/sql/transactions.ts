@@ -76,7 +76,7 @@ export class Transactions {
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
   read<T>(work: (db: Connection) => Promise<T>): Promise<T> {
-    return this.#attempt('read', () => work(this.engine.db.reader ?? this.engine.db));
+    return this.#attempt('read', () => work(this.engine.db));
   }
 
   /**

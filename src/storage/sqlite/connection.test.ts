@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import sql from 'sql-template-tag';
 import { untilTrue } from '../../../test/kit/clock.ts';
 import { CommitLost, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
 import { openToWrite } from './database-file.ts';
@@ -71,22 +70,6 @@ test('damage that a statement meets stops every write of a service, and ends a c
     for (const assertion of ['assertWritable', 'assertInPlace'] as const)
       assert.throws(() => connection[assertion](), { constructor: WritesSuspended, message });
   }
-});
-
-test('damage that a read beside an import meets stops every write of a service', async (t) => {
-  using place = openPlace({ isService: true });
-  const { file, connection } = place;
-  const db = new SqliteDatabase(connection, { file, isWritable: true });
-  await db.transaction(async () => {
-    db.startLarge();
-    failNext(t, 'SELECT x FROM t');
-    await assert.rejects(async () => db.reader?.all(sql`SELECT x FROM t`), WritesSuspended);
-  });
-  assert.throws(() => connection.assertInPlace(), WritesSuspended);
-  await assert.rejects(
-    db.transaction(async () => {}),
-    WritesSuspended,
-  );
 });
 
 test('after a commit that is not synced by itself, or failed to be made, the next ones are synced', async () => {

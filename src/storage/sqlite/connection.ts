@@ -1,26 +1,16 @@
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { startThread } from '../../shipped.ts';
-import {
-  type Connection,
-  type Database,
-  DatabaseNotOpened,
-  type Statement,
-  type Transaction,
-  type TransactionKind,
-} from '../engine.ts';
-import { openChecked } from './database-file.ts';
+import { type Database, DatabaseNotOpened, type Statement, type Transaction, type TransactionKind } from '../engine.ts';
 import { DatabaseDamaged, isDamage } from './failure.ts';
 import { IN_MEMORY } from './files.ts';
+import { Integrity } from './integrity.ts';
 import { Place } from './place.ts';
 
 const STATEMENTS_MAX = 100;
 /** SQLITE_IOERR_FSYNC (sqlite.org/rescode.html). */
 const FSYNC_FAILED = 1034;
-/** SQLite's own default. */
-const AUTOCHECKPOINT_PAGES = 1_000;
-/** About what SQLite itself lets the log grow to before a commit checkpoints it. */
-const LARGE_BYTES = 4 * 1024 * 1024;
+/** As many as SQLite itself lets the log have, where it checkpoints by itself. */
+const CHECKPOINT_FRAMES = 1_000;
 
 /** A statement that is compiled once. Running it throws `LogNotSynced`, `DatabaseDamaged`, or SQLite's error. */
 export interface PreparedStatement {
@@ -41,8 +31,6 @@ interface ConnectionOptions {
   /** True for a service, which holds the lock beside the file. */
   readonly isService?: boolean;
   readonly isWritable?: boolean;
-  /** The connection that writes to the file, which has to hear of what this one meets. */
-  readonly writer?: SqliteConnection;
 }
 
 /**
@@ -55,19 +43,24 @@ export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #isService: boolean;
   readonly #place: Place | undefined;
-  readonly #writer: SqliteConnection;
+  readonly #integrity?: Integrity;
   readonly #statements = new Map<string, PreparedStatement>();
   readonly #failure = Promise.withResolvers<LogNotSynced>();
+  /** The frames in the log after the last commit. */
+  #frames = 0;
   /** Why nothing is written any more. */
   #suspended: string | undefined;
 
   constructor(file: string, database: DatabaseSync, options: ConnectionOptions = {}) {
-    const { isWritable = true, isService = false, writer = this } = options;
-    this.#writer = writer;
+    const { isWritable = true, isService = false } = options;
     this.#file = file;
     this.#database = database;
     this.#isService = isService;
     this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock: isService }) : undefined;
+    // A command is done soon, and leaves checkpoints to SQLite.
+    if (!isService || !this.#place) return;
+    this.#integrity = new Integrity(file);
+    database.exec('PRAGMA wal_autocheckpoint = 0');
   }
 
   /** Fulfilled when this process has to end. */
@@ -88,12 +81,14 @@ export class SqliteConnection {
   assertWritable(): void {
     this.#assertNotSuspended();
     if (this.#place?.isKept() === false) throw new WritesSuspended(this.#goneMessage());
+    if (this.#integrity?.isWhole === false) throw new WritesSuspended(this.#overwrittenMessage());
   }
 
   /** The same, by a look at each file. */
   assertInPlace(): void {
     this.#assertNotSuspended();
     if (this.#place?.isKeptByEach() === false) throw new WritesSuspended(this.#goneMessage());
+    if (this.#integrity?.look() === false) throw new WritesSuspended(this.#overwrittenMessage());
   }
 
   /** Throws `CommitLost` if what was just committed went to a file that is no longer in its place. */
@@ -153,8 +148,30 @@ export class SqliteConnection {
     this.#database.exec(`PRAGMA synchronous = ${on ? 'FULL' : 'NORMAL'}`);
   }
 
+  /** Leaves file and log as they are if they were overwritten: a close would fold one into the other. */
   close(): void {
+    if (this.#integrity?.mayCheckpoint() === false) return;
+    this.#integrity?.[Symbol.dispose]();
     this.#database.close();
+  }
+
+  /**
+   * Moves a long log into the file, as SQLite would with each commit if it were not told otherwise, but not if one of
+   * them was overwritten. Looks before and after, and when the log begins, since what a checkpoint does to the file
+   * looks like any other change.
+   */
+  checkpointIfLong(): void {
+    if (!this.#integrity) return;
+    const { frames = 0, moved = 0 } = this.#integrity.index() ?? {};
+    if (this.#frames === 0 || frames < this.#frames) this.#integrity.look();
+    this.#frames = frames;
+    if (frames < CHECKPOINT_FRAMES || moved === frames || !this.#integrity.mayCheckpoint()) return;
+    try {
+      this.prepare('PRAGMA wal_checkpoint(PASSIVE)').all([]);
+    } catch {
+      // On a full disk the log stays as it is.
+    }
+    this.#integrity.look();
   }
 
   #assertNotSuspended(): void {
@@ -165,9 +182,13 @@ export class SqliteConnection {
     return `The database ${this.#file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   }
 
+  #overwrittenMessage(): string {
+    return `The database ${this.#file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
+  }
+
   #failed(error: unknown): unknown {
-    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.#writer.failSync(error);
-    return isDamage(error) ? this.#writer.suspend((error as Error).message) : error;
+    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.failSync(error);
+    return isDamage(error) ? this.suspend((error as Error).message) : error;
   }
 }
 
@@ -188,13 +209,6 @@ export class SqliteDatabase implements Database {
   readonly #inTransaction: Transaction;
   /** Fulfilled when the transaction under way has ended. */
   #underWay: Promise<void> | undefined;
-  /** A second connection, opened for the first large transaction: the first one is busy until its end. */
-  #second: SqliteConnection | undefined;
-  /** The connection for reads beside a large transaction. */
-  reader: Connection | undefined;
-  #isLarge = false;
-  #checkpointing = Promise.resolve();
-
   constructor(connection: SqliteConnection, { file, isWritable }: { file: string; isWritable: boolean }) {
     this.#connection = connection;
     this.#file = file;
@@ -236,80 +250,25 @@ export class SqliteDatabase implements Database {
 
   async sync(): Promise<void> {
     if (this.#file === IN_MEMORY) return;
-    await syncLog(this.#file).catch((error) => {
+    // Without a descriptor to spare, the next commit syncs it.
+    await using log = await open(`${this.#file}-wal`, 'r+').catch(() => undefined);
+    await log?.datasync().catch((error) => {
       throw this.#connection.failSync(error);
     });
-  }
-
-  startLarge(): void {
-    if (this.#file === IN_MEMORY) return;
-    if (!this.#second) {
-      const options = { isWritable: false, writer: this.#connection };
-      this.#second = new SqliteConnection(this.#file, openChecked(this.#file), options);
-      this.#second.waitNoMore();
-    }
-    this.reader = statementsOn(this.#second);
-  }
-
-  /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
-  async finishLarge(): Promise<void> {
-    await this.#checkpointing;
-    this.#isLarge = await syncLargeLog(this.#file).catch((error) => {
-      throw this.#connection.failSync(error);
-    });
-    if (this.#isLarge) this.#checkpointEvery(0);
   }
 
   async close(): Promise<void> {
-    await this.#checkpointing;
-    this.#second?.close();
     this.#connection.close();
   }
 
   #commit(): void {
     this.#connection.prepare('commit').run([]);
     this.#connection.assertKept();
-    this.reader = undefined;
-    if (!this.#isLarge) return;
-    this.#isLarge = false;
-    this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
+    this.#connection.checkpointIfLong();
   }
 
   /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
   #rollback(): void {
-    if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
-    this.#isLarge = false;
-    this.reader = undefined;
     if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
   }
-
-  #checkpointEvery(pages: number): void {
-    this.#connection.prepare(`PRAGMA wal_autocheckpoint = ${pages}`).all([]);
-  }
-}
-
-/**
- * Writes the log of a database to the disk without holding up the event loop, if it is large, so that the commit that
- * follows has little left to write. Returns whether it is.
- */
-async function syncLargeLog(databaseFile: string): Promise<boolean> {
-  const { size } = await stat(`${databaseFile}-wal`).catch(() => ({ size: 0 }));
-  // Without a descriptor to spare, the commit syncs it.
-  return size >= LARGE_BYTES && syncLog(databaseFile);
-}
-
-/** Syncs the log without blocking. False without a descriptor to spare. */
-async function syncLog(databaseFile: string): Promise<boolean> {
-  await using log = await open(`${databaseFile}-wal`, 'r+').catch(() => undefined);
-  await log?.datasync();
-  return log !== undefined;
-}
-
-/** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */
-function checkpointInThread(databaseFile: string): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const thread = startThread('checkpoint', databaseFile);
-  thread.on('error', () => {});
-  thread.on('exit', () => resolve());
-  return promise;
 }

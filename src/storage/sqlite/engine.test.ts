@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, promises, readFileSync, renameSync, statSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { copyFileSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -118,49 +117,4 @@ test('an I/O error says whether the transaction may have been stored', async (t)
     if (name === 'FSYNC') await assert.rejects(insert(storage, { name }), { code: 'unavailable' });
     else await insert(storage, { name });
   }
-});
-
-test('without a descriptor to sync its log ahead, a large transaction is committed, and the service goes on', async (t) => {
-  using folder = temporaryFolder();
-  const { db, failed } = await openSqlite(join(folder.path, 'test.db'), 'serve');
-  const text = 'x'.repeat(16 * 1024 * 1024);
-  const opening = t.mock.method(promises, 'open', async () => {
-    throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
-  });
-  syncBuiltinESMExports();
-  await db.transaction(async (trx) => {
-    await trx.run(sql`insert into outcomes values ('k', 'i', 'f', ${text}, 1)`);
-    await db.finishLarge?.(trx);
-  });
-  opening.mock.restore();
-  syncBuiltinESMExports();
-  assert.equal(opening.mock.callCount(), 1);
-  const stored = sql`select resource from outcomes where length(resource) = ${text.length}`;
-  assert.equal((await db.all(stored)).length, 1);
-  await db.transaction((trx) => trx.run(sql`update category_counter set last_id = 7`));
-  assert.equal(await Promise.race([failed, 'going on']), 'going on');
-  await db.close();
-});
-
-test('reads are answered while an import runs, as of before it, and after it as of then', async () => {
-  using folder = temporaryFolder();
-  await using storage = await openStorage(
-    { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    { time: manualClock(), categoriesMax: 20_000, categoriesBytesMax: 9_000_000 },
-  );
-  const seen: [number, boolean][] = [];
-  let isOver = false;
-  const look = async () => seen.push([(await storage.categories.list()).length, isOver]);
-  let looking: Promise<unknown> | undefined;
-  const many = Array.from({ length: 10_000 }, (_, index) => ({ name: `category ${index}` }));
-  await storage.categories.import(many, { actor: 'test', via: 'cli' }, () => {
-    looking ??= look();
-  });
-  isOver = true;
-  await looking;
-  await look();
-  assert.deepEqual(seen, [
-    [0, false],
-    [10_000, true],
-  ]);
 });

@@ -3,7 +3,7 @@ import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
 import { isLarge, openToRead, openToWrite } from './database-file.ts';
-import { notOpened } from './failure.ts';
+import { DatabaseDamaged, notOpened } from './failure.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './files.ts';
 import { checkPagesInThread } from './page-check.ts';
 
@@ -32,11 +32,13 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
   try {
     if (purpose === 'serve') emptyLog(connection, file);
     await migrate(db, { int64: 'integer', purpose });
+    if (purpose === 'serve') assertCounted(connection, file);
   } catch (error) {
     await db.close();
     throw notOpened(file, error);
   }
   connection.waitNoMore();
+  connection.assertInPlace();
   if (purpose === 'serve' && file !== IN_MEMORY && isLarge(file)) void checkBesideWork(connection, file);
   return {
     db,
@@ -48,6 +50,13 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     assertInPlace: () => connection.assertInPlace(),
     failed: connection.failed,
   };
+}
+
+/** Throws if there are other categories than were counted: an older file lies beside a later log, or the reverse. */
+function assertCounted(connection: SqliteConnection, file: string): void {
+  const counted = 'select count, (select count(*) from categories) as found from category_counter';
+  const [{ count, found }] = connection.prepare(counted).all([]) as [{ count: number; found: number }];
+  if (count !== found) throw new DatabaseDamaged(file, `it has ${found} categories, and counts ${count}`);
 }
 
 /** Checks every page while the service works. What cannot be read shows again where it is needed. */

@@ -69,29 +69,6 @@ test('a log that a crash cut off or tore in its last transaction is not damaged,
   }
 });
 
-test('a commit record that was lost is damage if pages show that another transaction follows', () => {
-  using folder = temporaryFolder();
-  const both = (text: string) => `BEGIN; INSERT INTO a VALUES (${text}); INSERT INTO b VALUES (1); COMMIT`;
-  // The last one has many pages, each after the other.
-  const { file, log } = writtenLog(folder.path, [both('1'), both('2'), both('3'), both('zeroblob(100000)')]);
-  const frames = (log.length - HEADER_BYTES) / FRAME_BYTES;
-  assert.deepEqual(commitsIn(log).slice(0, 2), [1, 3]);
-  const without = (frame: number, end = frames) => {
-    const damaged = Buffer.from(log.subarray(0, frameAt(end)));
-    damaged.fill(0, frameAt(frame) + 4, frameAt(frame) + 8);
-    return findDamage(file, { read: () => damaged });
-  };
-  for (const [frame, end] of [
-    [1, 4],
-    [3, 6],
-    [5, frames],
-  ] as const) {
-    assert.equal(without(frame, end), `its log is damaged at byte ${frameAt(frame)}`);
-    assert.equal(without(end - 1, end), undefined, 'the last one may be torn');
-  }
-  for (let frame = 7; frame < frames; frame += 1) assert.equal(without(frame), undefined, `frame ${frame}`);
-});
-
 test('a finding counts once a second reading of the same round agrees, of five at most', () => {
   using folder = temporaryFolder();
   using another = temporaryFolder();

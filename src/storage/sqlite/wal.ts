@@ -8,8 +8,6 @@ const MAGIC_LITTLE_ENDIAN = 0x377f0682;
 /** The header of the index of a log (sqlite.org/walformat.html, section 2.1), in the byte order of the machine. */
 const INDEX_HEADER_BYTES = 48;
 const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
-/** A transaction of more pages may have outgrown SQLite's cache; only then are they out of order in the log. */
-const ORDERED_FRAMES_MAX = 256;
 /** A log that changes at every reading is in use, and then what looks wrong is being written. */
 const READINGS_MAX = 5;
 /** The byte whose page is never used (sqlite.org/fileformat2.html, section 1.4). */
@@ -182,19 +180,8 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
     pageCount = log.readUInt32BE(at + 4);
   }
   let behind = 0;
-  let isOpen = false;
-  let lastPage = at > intactBytes ? log.readUInt32BE(at - frameBytes) : 0;
-  for (let frame = at; frame + frameBytes <= log.length; frame += frameBytes) {
-    if (!hasSalt(frame) && !(isSaltDamaged && frame === at)) continue;
-    const isIntact =
-      frame > at && isStored(log, frame + 16, sumOf(frame, storedChecksum(log, frame - frameBytes + 16)));
-    const page = log.readUInt32BE(frame);
-    const isOrdered = frame - intactBytes <= ORDERED_FRAMES_MAX * frameBytes;
-    // A transaction writes its pages in ascending order: one out of order is of the next, though no commit is between.
-    if (!isOpen || (isIntact && isOrdered && page <= lastPage)) behind += 1;
-    isOpen = !isCommit(log, frame);
-    if (isIntact) lastPage = isOpen ? page : 0;
-  }
+  for (let frame = at; frame + frameBytes <= log.length; frame += frameBytes)
+    if ((hasSalt(frame) || (isSaltDamaged && frame === at)) && isCommit(log, frame)) behind += 1;
   const frames = (intactBytes - HEADER_BYTES) / frameBytes;
   const found = { commits, frames, pages, pageCount, pageBytes, intactBytes, salt: salt.toString('hex') };
   return behind > 1 ? { ...found, damage: damagedAt(at) } : found;
