@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -177,4 +177,15 @@ test('a folder of backups that the service may not write to is a problem, with w
   } finally {
     spawnSync('umount', ['-l', backups]);
   }
+});
+
+test('the health check of the image asks the service where it listens', async () => {
+  using folder = temporaryFolder();
+  const file = readFileSync(new URL('../deploy/Containerfile', import.meta.url), 'utf8');
+  const [program, ...args]: string[] = JSON.parse(/CMD (\["bash".*\])$/m.exec(file)?.[1] ?? '[]');
+  const status = () => spawnSync(program ?? '', args, { cwd: folder.path }).status;
+  await using service = await serveProcess(['--operator-host', '::1'], { cwd: folder.path });
+  assert.equal(status(), 0);
+  await service.end('SIGKILL');
+  assert.equal(status(), 1);
 });
