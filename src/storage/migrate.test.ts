@@ -144,7 +144,6 @@ test('SQLite tables that are up to date are opened while another process writes'
 /** Puts the tables back to those of 0.2.0. */
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
-  await db.run(sql`drop table database_properties`);
   await db.run(sql`drop table history`);
   await db.run(sql`drop table database_properties`);
   for (const table of [sql`api_keys`, sql`window_counts`])

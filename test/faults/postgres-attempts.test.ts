@@ -6,10 +6,10 @@ import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { UsageRecorder } from '../../src/telemetry/usage-recorder.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
+import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { recordedEvents } from '../kit/service.ts';
-import { openCommitProxy } from './commit-proxy.ts';
 
 /** Background writes whose COMMIT answer is lost: a retry must not repeat them. */
 

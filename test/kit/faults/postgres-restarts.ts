@@ -6,6 +6,7 @@ import { untilTrue } from '../clock.ts';
 import { startPostgres } from '../postgres-server.ts';
 import { run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
+import { openCommitProxy } from './commit-proxy.ts';
 import { type Reply, send } from './creating.ts';
 
 const WORKERS = 8;
@@ -21,13 +22,16 @@ export interface PostgresRestartFigures {
   /** Answers that were neither a 201 nor a 503. */
   readonly unexplained: readonly Reply[];
   readonly unknownOutcomes: number;
+  /** Commits whose answer was lost on purpose: without its key each would be doubled by its retry. */
+  readonly lostAnswers: number;
   /** From the moment that the server answers again to the next create, at worst. */
   readonly slowestRecoveryMs: number;
 }
 
 /**
  * Restarts PostgreSQL under creates that carry an Idempotency-Key and are retried until they are acknowledged: in
- * turn by an orderly stop, a quick one and a crash. Compares what was acknowledged with what is there.
+ * turn by an orderly stop, a quick one and a crash; before each the answer to a commit is lost. Compares what was
+ * acknowledged with what is there.
  */
 export async function restartPostgresUnderCreates(
   restarts: number,
@@ -35,9 +39,11 @@ export async function restartPostgresUnderCreates(
 ): Promise<PostgresRestartFigures> {
   using folder = temporaryFolder();
   await using postgres = await startPostgres();
+  await using proxy = await openCommitProxy(postgres.port);
+  const url = postgres.url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
   const options = {
     cwd: folder.path,
-    env: { DATABASE_URL: postgres.url, CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
+    env: { DATABASE_URL: url, CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
   };
   const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...KEY], options);
   assert.equal(code, 0, stderr);
@@ -49,6 +55,8 @@ export async function restartPostgresUnderCreates(
   for (let restart = 0; restart < restarts; restart += 1) {
     const running = load.acknowledged.size;
     await untilTrue(() => load.acknowledged.size > running, 'a create before the stop');
+    proxy.breakNext('after');
+    await untilTrue(() => proxy.hasBroken, 'an answer that is lost');
     await wait(randomMs());
     await postgres.stop(ENDINGS[restart % ENDINGS.length]);
     await wait(randomMs());
@@ -76,6 +84,7 @@ export async function restartPostgresUnderCreates(
     doubled: stored.length - present.size,
     unexplained: load.unexplained,
     unknownOutcomes: load.count('outcome_unknown'),
+    lostAnswers: restarts,
     slowestRecoveryMs,
   };
 }
