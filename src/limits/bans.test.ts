@@ -144,6 +144,19 @@ test('from then on it is enforced without asking what counts, though the key doe
   assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
 });
 
+test('of a stored ban and one that was decided here the later to end is in force', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  assert.equal((await at.charge()).ban?.until, NOON + 60);
+  for (const [seconds, until] of [
+    [59, NOON + 60],
+    [61, NOON + 61],
+  ] as const) {
+    const ban = enforced({ startedAt: NOON, endsAt: NOON + seconds, level: 1, reason: 'r' }, at.clock.now());
+    assert.equal((await at.charge({ ...at.key, ban })).ban?.until, until);
+  }
+});
+
 test('a ban lasts from its decision on, though the system clock was stepped, and is again before it is stored', async () => {
   const at = bench();
   at.clock.step(7_200);
@@ -170,6 +183,20 @@ test('a ban that is over by the time at which it is stored, as after a suspensio
   at.clock.advance(60);
   stored.resolve();
   assert.equal((await refused).refusal, 'rate_limit_exceeded');
+});
+
+test('after a suspension a ban is dated by its decision, and none is imposed for a window that is over', async () => {
+  for (const [seconds, until] of [
+    [30, NOON + 60],
+    [60, undefined],
+  ] as const) {
+    const at = bench();
+    Object.assign(at.played, { refusals: 6, isLate: true });
+    const charged = at.charge();
+    at.clock.advance(seconds);
+    assert.equal((await charged).ban?.until, until, `${seconds} s`);
+    assert.equal(at.asked.length, until === undefined ? 0 : 1);
+  }
 });
 
 test('after 250 ms without an answer the ban is enforced as it was decided, and stored so later', async () => {

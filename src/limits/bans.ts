@@ -82,8 +82,9 @@ export class Bans implements Limiter {
     const ban = this.#banOf(key);
     if (ban) return this.#refuse(key, ban, () => this.charge(key));
     const decision = this.#limiter.charge(key);
-    if (decision instanceof Promise) return decision.then((late) => this.#judge(key, late));
-    return this.#judge(key, decision);
+    if (!(decision instanceof Promise)) return this.#judge(key, decision);
+    const asked = this.#options.time.now();
+    return decision.then((late) => this.#judge(key, late, asked));
   }
 
   peek(key: ApiKey): Decision | Promise<Decision> {
@@ -129,24 +130,24 @@ export class Bans implements Limiter {
     return banned(shown, { until: ends + unix - steady, reason }, unix);
   }
 
-  /** Passes a decision on, unless it is the refusal that leads to a ban. */
-  #judge(key: ApiKey, decision: Decision): Decision | Promise<Decision> {
-    const { refusals = 0 } = decision;
-    const { banAfter } = this.#options;
+  /** Passes a decision on, unless it leads to a ban. After a suspension the ban is dated by when it was asked for. */
+  #judge(key: ApiKey, decision: Decision, asked?: Moment): Decision | Promise<Decision> {
+    const [refusals, banAfter] = [decision.refusals ?? 0, this.#options.banAfter];
     if (banAfter === 0 || refusals < banAfter || refusals <= key.limits.minute) return decision;
-    const own = this.#own.get(key.id) ?? [];
-    if (own.some(({ isAnswered }) => !isAnswered) || this.#own.size >= OWN_KEYS_MAX) return decision;
-    return this.#impose(key, decision, own);
+    const isDecided = this.#own.get(key.id)?.some(({ isAnswered }) => !isAnswered);
+    if (isDecided || this.#own.size >= OWN_KEYS_MAX) return decision;
+    const now = this.#options.time.now();
+    const isOver = asked && now.steady >= asked.steady + REFUSAL_WINDOW_SECONDS;
+    return isOver ? decision : this.#impose(key, decision, asked ?? now);
   }
 
   /** Bans a key. Until that is stored, or takes too long, the key is refused by its windows. */
-  async #impose(key: ApiKey, decision: Decision, earlier: readonly Imposed[]): Promise<Decision> {
-    const now = this.#options.time.now();
+  async #impose(key: ApiKey, decision: Decision, decided: Moment): Promise<Decision> {
     const reason = `refused ${decision.refusals} more times within a minute of a 429`;
     const last = this.#lastOf(key)?.ban ?? key.ban;
-    const ban = enforced(nextBan(last, { startedAt: now.unix, reason }), now);
-    const own: Imposed = { key, since: now.steady, ban, isAnswered: false, isStored: false };
-    this.#own.set(key.id, [...earlier, own]);
+    const ban = enforced(nextBan(last, { startedAt: decided.unix, reason }), decided);
+    const own: Imposed = { key, since: decided.steady, ban, isAnswered: false, isStored: false };
+    this.#own.set(key.id, [...(this.#own.get(key.id) ?? []), own]);
     try {
       const stored = await within(this.#store(own), { ms: STORED_MS, lateness, time: this.#options.time });
       return this.#tellIfRunning(key, decision, stored);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countRefusal } from './bans.ts';
-import { banned, charge, look, UNUSED } from './window.ts';
+import { charge, UNUSED } from './window.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 
@@ -21,25 +21,4 @@ test('refusals count from two seconds after the first until its minute is over, 
   const { state } = charge(counted, { minute: 1, day: 1 }, at(4));
   const used = { minuteEnds: at(64).steady, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
   assert.deepEqual(state, { ...counted, ...used }, 'an admitted request forgets none');
-});
-
-test('during a ban the wait covers the windows too, by the clock of the ban', () => {
-  const limits = { minute: 5, day: 9 };
-  const now = { unix: NOON, steady: NOON };
-  const open = { ...UNUSED, minuteEnds: NOON + 30, minuteUsed: 2, day: Math.floor(NOON / 86_400), dayUsed: 3 };
-  const ban = { until: NOON + 60, reason: 'r' };
-  for (const [state, reset] of [
-    [open, NOON + 60],
-    [{ ...open, minuteUsed: 5 }, NOON + 60],
-    [{ ...open, minuteEnds: NOON + 58, minuteUsed: 5 }, NOON + 63],
-    [{ ...open, dayUsed: 9 }, NOON + 43_200],
-  ] as const) {
-    const decision = banned(look(state, limits, now), ban, NOON + 5);
-    assert.deepEqual(
-      [decision.refusal, decision.limit, decision.remaining, decision.reset, decision.now, decision.ban],
-      ['key_banned', 5, 0, reset, NOON + 5, ban],
-    );
-    assert.deepEqual(decision.minute, { limit: 5, remaining: 0, reset });
-    assert.equal(decision.day.remaining, 9 - state.dayUsed);
-  }
 });

@@ -49,20 +49,6 @@ test('a replica that lagged and was promoted re-opens no window', options, async
   await bench.assertNothingIsGivenAgain(keys);
 });
 
-test('another server on the same connection is noticed within a second', options, async () => {
-  await using bench = await oldDataBench();
-  const keys = await bench.spendSome();
-  await using other = await startRedis();
-  await bench.spendTheRest(keys);
-  await bench.saveAll();
-  // What it begins with is older than what was counted.
-  for (const key of Object.values(keys)) await other.command('SET', `pet-catalog:{${key.id}}`, '0 0 0 0');
-  await bench.proxy.turnTo(other.port);
-  await untilTrue(() => bench.refuses(keys));
-  await bench.assertNothingIsGivenAgain(keys);
-  assert.deepEqual(bench.lost, [], 'the connections stayed');
-});
-
 test('while storage hangs, Redis and local memory decide; afterwards all three are merged', {
   ...options,
   skip: options.skip ?? noPostgresPrograms,

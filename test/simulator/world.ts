@@ -252,6 +252,8 @@ export class World implements Disposable {
     this.keys.push(...lost.filter(({ id }) => stored.has(id)));
     const bans = database.read<StoredBan>(SELECT_BANS) ?? [];
     this.#attempt(() => this.limits.loseSaved(bans, { atMs: time.nowMs, safeMs: this.#countsSafe.ms }));
+    // A process that counts alone has only the keys in memory that it has met: the others it reads from the standby.
+    if (!this.redis) this.#attempt(() => this.limits.shift(this.servers[0]?.life, time.nowMs));
     this.usage.lose(undefined, this.#usageSafe.ms);
     // What was committed may be answered after it was lost.
     for (const pending of this.#pending) pending.mayBeLost = true;

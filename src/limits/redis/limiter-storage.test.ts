@@ -25,21 +25,6 @@ test('counts are saved every half second if there are new ones, and when the lim
   assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
 });
 
-test('counts that could not be saved, or that changed meanwhile, are saved with the next ones', async () => {
-  const at = await bench().start();
-  const { limiter, key, saved, played, events } = at;
-  await charge(at, 1);
-  played.failure = new Error('no storage');
-  await limiter.save();
-  assert.deepEqual([saved, events.failures], [[], [played.failure]]);
-  played.failure = undefined;
-  played.onSave = () => charge(at, 1);
-  await limiter.save();
-  played.onSave = () => undefined;
-  await limiter.save();
-  assert.deepEqual(saved, [[countsOf(key, 1)], [countsOf(key, 2)]]);
-});
-
 test('a clock of Redis that was ahead for a while locks a spent key out for one window, however often it reconnects', async () => {
   const at = await bench(1, { isServerTime: true }).start();
   const { key, limiter, redis, saved, stored, time } = at;
