@@ -211,7 +211,7 @@ test('by default a head has 10 s, a request 30 s, and an idle connection 130 s',
   await listener.stop(0);
   // Each is checked twice a second.
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
-  assert.deepEqual([headersTimeout, requestTimeout, keepAliveTimeout, maxConnections], [9_000, 29_000, 130_000, 4_064]);
+  assert.deepEqual([headersTimeout, requestTimeout, keepAliveTimeout, maxConnections], [9_000, 29_000, 130_000, 4_016]);
   assert.equal(Reflect.get(server, 'connectionsCheckingInterval'), 500);
 });
 
