@@ -21,7 +21,7 @@ const file = join(place, 'pet-catalog');
 
 const built = join(place, 'pet-catalog-1.2.3-linux-x64');
 const START = /^```sh\n(install .*)\n\.\/pet-catalog (.*)\n```$/m;
-const [, install = '', serve = ''] = START.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? [];
+const [, install = '', serve = ''] = START.exec(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')) ?? [];
 const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 before(() => {
