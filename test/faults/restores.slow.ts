@@ -30,7 +30,8 @@ const by = (now: number) => ({ isOther: false, time: manualClock(now), by: OPERA
 
 const text = (from: string, file: string) => `
   const { restore } = await import('${new URL('../../src/storage/sqlite/backup.ts', import.meta.url)}');
-  const time = { now: () => ({ unix: ${NOW}, steady: 0 }) };
+  const { systemTime } = await import('${new URL('../../src/stdx/time.ts', import.meta.url)}');
+  const time = { ...systemTime(), now: () => ({ unix: ${NOW}, steady: 0 }) };
   await restore('${from}', '${file}', { isOther: false, time, by: { actor: 'test', via: 'cli' } });
 `;
 

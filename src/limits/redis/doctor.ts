@@ -3,13 +3,10 @@ import { type Finding, ok, problem } from '../../telemetry/finding.ts';
 import { adviceOn } from './link.ts';
 import { RedisServers } from './servers.ts';
 
-const REDIS = 'redis';
 const CHECK_MS = 5_000;
+const BEAT_MS = 1_500;
 
-/**
- * Has a Redis or Valkey, or each master of its cluster, count on keys of the heartbeat as a service does, and waits for
- * five seconds at most.
- */
+/** Has Redis, or each master of its cluster, count on keys of the heartbeat as a service does, for five seconds. */
 export async function inspectRedis(url: string, time: Time = systemTime()): Promise<Finding[]> {
   let [failure, lost] = [new Error('Redis did not answer'), [] as readonly string[]];
   const events = {
@@ -23,10 +20,12 @@ export async function inspectRedis(url: string, time: Time = systemTime()): Prom
   };
   await using servers = new RedisServers({ url, time, events, onClockStep() {}, answerMs: CHECK_MS });
   await servers.connect();
-  if (servers.isUp) return [ok(REDIS, 'It counts')];
+  // A cluster that is slow to name its masters is asked again at the next heartbeat.
+  if (!servers.isUp) await new Promise<void>((resolve) => time.setTimeout(resolve, BEAT_MS));
+  if (servers.isUp) return [ok('redis', 'It counts')];
   const todo = adviceOn(failure) ?? 'start it, or correct REDIS_URL';
   const why = failure.message.replace(`; ${todo}`, '');
   const masters = lost.length > 0 ? ` (lost of its cluster: ${lost.join(', ')})` : '';
   const advice = `${todo}; until then each instance admits its share of every limit`;
-  return [problem(REDIS, `It cannot count: ${why}${masters}`, advice)];
+  return [problem('redis', `It cannot count: ${why}${masters}`, advice)];
 }
