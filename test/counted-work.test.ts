@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
@@ -19,7 +19,6 @@ import { temporaryFolder, testService } from './kit/service.ts';
 
 /** Counts work instead of timing it, so that a regression shows on a busy machine too. */
 
-const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
 const INSERTING = fileURLToPath(new URL('./kit/inserting.ts', import.meta.url));
 const CONNECTIONS = 64;
 const BATCH_REQUESTS = 3_200;
@@ -160,25 +159,6 @@ test('creates that arrive together share their fsyncs', (t) => {
   if (alone === undefined) return;
   assert.ok(alone >= 1, 'no fsync was seen');
   assert.equal(syncsFor(CONNECTIONS), alone);
-});
-
-test('the log of an import is checkpointed outside the main thread', (t) => {
-  using folder = temporaryFolder();
-  const record = JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) });
-  writeFileSync(join(folder.path, 'many.ndjson'), `${record}\n`.repeat(3_000));
-  const trace = traced(t, folder.path, 'pwrite64', COMMAND, 'categories', 'import', 'many.ndjson');
-  if (trace === undefined) return;
-  const writes = [...trace.matchAll(/^(\d+) +pwrite64\(\d+<[^>]*\.(db|db-wal)>/gm)];
-  const writersOf = (file: string) => {
-    const byThread = Map.groupBy(
-      writes.filter(([, , written]) => written === file),
-      ([, thread]) => thread,
-    );
-    return [...byThread].filter(([, pages]) => pages.length > 1_000).map(([thread]) => thread);
-  };
-  const [logging, checkpointing] = [writersOf('db-wal'), writersOf('db')];
-  assert.deepEqual([logging.length, checkpointing.length], [1, 1]);
-  assert.notDeepEqual(logging, checkpointing);
 });
 
 test('a request is one round trip to Redis, and one over its limit none', { skip: redisServerMissing() }, async () => {
