@@ -117,7 +117,12 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
       new RegExp(`^It cannot count: .*${third.name}.*\\(lost of its cluster: ${third.name}\\)$`),
     );
 
+    await second.kill();
+    await untilEqual(async () => (await ready(operatorUrl)).redisLost, [second.name, third.name]);
+    await untilEqual(async () => (await lostIn()).sort(), [second.name, third.name].sort());
     await cluster.restart(third);
+    await untilEqual(lostIn, [second.name]);
+    await cluster.restart(second);
     await untilEqual(() => ready(operatorUrl), { status: 'ready', database: 'ok', redis: 'ok' });
     await untilEqual(lostIn, []);
     assert.match(service.output.stderr + service.output.stdout, new RegExp(`limiter_degraded.*${third.name}`));
@@ -132,10 +137,11 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     await untilEqual(async () => (await ready(operatorUrl)).redisLost, undefined);
   });
 
-  test('a new node that is slow to connect is waited for, so that no share is admitted', async () => {
+  test('a new node that is slow to connect is waited for, so that no share is admitted, and left once it departs', async () => {
     await using bench = await clusterBench({ cluster });
     const [added] = cluster.spares as [ClusterNode];
     const key = await bench.issue(LIMITS);
+    const from = await cluster.masterOf(key.id);
     let charging: Promise<unknown> | undefined;
     await cluster.move(key.id, added, async () => {
       if (charging) return;
@@ -147,6 +153,10 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
       await charging;
     });
     assert.deepEqual([await bench.spend(key), bench.ofShares(key)], [LIMITS.minute - 2, 0]);
+    await cluster.move(key.id, from);
+    // The one that asks is left.
+    const clients = async () => String(await added.command('CLIENT', 'LIST', 'TYPE', 'normal')).match(/^id=/gm);
+    await untilEqual(async () => (await clients())?.length, 1);
   });
 
   test('slots that move under load leave limits exact', async () => {
