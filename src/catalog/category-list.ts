@@ -49,10 +49,10 @@ export class CategoryList {
    * Adds a category that was just stored, unless ids below it are missing here: then returns false, and `catchUp` must
    * add it. Ignores one whose id was read already: it is in the list, or was deleted since.
    */
-  append(category: Category): boolean {
+  append(category: Category, json?: string): boolean {
     if (category.id > this.#complete + 1) return false;
     this.#addedWhileLoading?.push(category);
-    if (category.id > this.#complete) this.#append(category);
+    if (category.id > this.#complete) this.#append(category, json);
     return true;
   }
 
@@ -149,10 +149,9 @@ export class CategoryList {
     }
   }
 
-  #append(category: Category): void {
+  #append(category: Category, json = JSON.stringify(category)): void {
     const { id } = category;
     assert(id > this.#complete, 'ids ascend');
-    const json = JSON.stringify(category);
     this.#tally(json, 1);
     const length = Buffer.byteLength(json) + COMMA.length;
     let last = this.#chunks.at(-1);
@@ -199,8 +198,8 @@ function countUpTo(id: number, count: number, idAt: (at: number) => number | und
 export const LIST_START_BYTES = 1;
 
 /** The bytes that a category takes in the list, with the comma or bracket that follows it. */
-export function categoryBytes(category: Category): number {
-  return Buffer.byteLength(JSON.stringify(category)) + COMMA.length;
+export function categoryBytes(category: Category, json = JSON.stringify(category)): number {
+  return Buffer.byteLength(json) + COMMA.length;
 }
 
 /** An array of items, each of which ends with a comma: a string while it is small, which sends faster. */

@@ -24,6 +24,8 @@ export interface OnceId {
 /** The outcome of work that is done once; `isReplay` if it was done before, and this is what was kept of it. */
 export interface Once<T> {
   readonly resource: T;
+  /** The resource as JSON, where that was made already. */
+  readonly json?: string;
   readonly isReplay: boolean;
 }
 

@@ -52,7 +52,7 @@ async function createCategory({ storage, categories, catchUp }: Catalog, exchang
   const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange, exchange.key.id));
   // A replayed category may have been stored by another instance and renamed since, so read it again.
   // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
-  if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});
+  if (created.isReplay || !categories.append(created.resource, created.json)) await catchUp().catch(() => {});
   return createdAnswer(`${PATH}/`, created);
 }
 

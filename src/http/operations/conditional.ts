@@ -53,8 +53,8 @@ export function changedAnswer(resource: object): Answer {
  * The 201 of a create, with its validator and its Location: what stands before the id, and the id. A replay is marked
  * with `Idempotency-Replayed`.
  */
-export function createdAnswer(beforeId: string, { resource, isReplay }: Once<{ readonly id: number }>): Answer {
-  const body = JSON.stringify(resource);
+export function createdAnswer(beforeId: string, { resource, json, isReplay }: Once<{ readonly id: number }>): Answer {
+  const body = json ?? JSON.stringify(resource);
   const headers = ['Location', `/v1${beforeId}${resource.id}`, 'ETag', etagOf(body)];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
   return { status: 201, headers, cacheControl: 'private, no-cache', body };

@@ -63,7 +63,7 @@ export class Body {
   /** Drops what was read, and what still comes. */
   discard(): void {
     this.#bytes = NO_BYTES;
-    this.#request.off('data', this.#take);
+    if (!this.#request.readableEnded) this.#request.off('data', this.#take);
   }
 
   get #all(): Buffer {

@@ -218,13 +218,7 @@ export class Exchange {
   #sendPart(part: string): Promise<void> {
     const response = this.#response;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(
-      () => {
-        this.#options.events.connectionCutOff();
-        response.destroy();
-      },
-      SEND_MS_MIN + part.length / SEND_BYTES_PER_MS_MIN,
-    ).unref();
+    const timer = this.#cutOffAfter(part.length);
     response.once('close', resolve);
     response.write(part, () => resolve());
     return promise.finally(() => {
@@ -290,13 +284,16 @@ export class Exchange {
   /** Disconnects a client that receives an answer too slowly. */
   #limitSendTime(bytes: number): void {
     if (this.request.socket.destroyed) return;
-    const response = this.#response;
+    const timer = this.#cutOffAfter(bytes);
+    this.#response.once('close', () => clearTimeout(timer));
+  }
+
+  #cutOffAfter(bytes: number): NodeJS.Timeout {
     const cutOff = () => {
       this.#options.events.connectionCutOff();
-      response.destroy();
+      this.#response.destroy();
     };
-    const timer = setTimeout(cutOff, SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
-    response.once('close', () => clearTimeout(timer));
+    return setTimeout(cutOff, SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
   }
 }
 

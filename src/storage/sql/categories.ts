@@ -22,16 +22,14 @@ import type { WriteQueue } from './write-queue.ts';
 const SELECT_COUNTER = sql`select * from category_counter`;
 const insertRows = rowsInsert('categories');
 
-interface QueuedCategory {
-  readonly category: NewCategory;
-  readonly keyId: string;
-}
-
 interface Bounds {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
 }
 
+type Row = Tables['categories'];
+
+const ALL: PageQuery = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 /** Rows that a search by other letters than those of ASCII reads before others are served. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
 /** The changes of one category that its history reads. */
@@ -40,7 +38,7 @@ const CHANGES_MAX = 1_000;
 /** Categories in SQL. Creates without an Idempotency-Key share one insert; `Transactions` has the queue of others. */
 export class SqlCategories extends SqlNoun implements CategoryStorage {
   readonly #bounds: Bounds;
-  readonly #inserts: WriteQueue<QueuedCategory, Category>;
+  readonly #inserts: WriteQueue<Row, Once<Category>>;
 
   constructor(transactions: Transactions, { time, ...bounds }: Bounds & { readonly time: Time }) {
     super(transactions, time);
@@ -48,14 +46,13 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
   }
 
-  async insert(category: NewCategory, by: OnceId): Promise<Once<Category>> {
-    const queued = { category, keyId: by.keyId };
-    if (!by.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
+  insert(category: NewCategory, by: OnceId): Promise<Once<Category>> {
+    if (!by.idempotency) return this.#inserts.push(rowOf(category, by.keyId));
     return this.transactions.batch((trx) =>
       once(trx, { ...by, now: this.now }, async () => {
-        const [outcome] = await this.#insertBatch(trx, [queued]);
+        const [outcome] = await this.#insertBatch(trx, [rowOf(category, by.keyId)]);
         if (!outcome || outcome instanceof CatalogError) throw outcome;
-        return outcome;
+        return outcome.resource;
       }),
     );
   }
@@ -67,10 +64,11 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     });
   }
 
-  list(page?: PageQuery): Promise<Category[]> {
-    if (page) return this.#page(page);
+  list({ after, limit } = ALL, condition = empty): Promise<Category[]> {
     return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['categories']>(sql`select * from categories order by id`);
+      const rows = await db.all<Row>(
+        sql`select * from categories where id > ${after} ${condition} order by id limit ${limit}`,
+      );
       return rows.map(toCategory);
     });
   }
@@ -78,23 +76,15 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   async search({ text, after, limit }: PageQuery & { text: string }): Promise<Category[]> {
     if (isAscii(text)) {
       const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-      return this.#page({ after, limit }, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
+      return this.list({ after, limit }, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
     }
     const [wanted, found] = [folded(text), [] as Category[]];
     for (let last = after; ; ) {
-      const rows = await this.#page({ after: last, limit: ROWS_SEARCHED_AT_ONCE });
+      const rows = await this.list({ after: last, limit: ROWS_SEARCHED_AT_ONCE });
       found.push(...rows.filter(({ name, description = '' }) => folded(`${name}\n${description}`).includes(wanted)));
       if (rows.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
       last = rows.at(-1)?.id ?? last;
     }
-  }
-
-  #page({ after, limit }: PageQuery, condition = empty): Promise<Category[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['categories']>(sql`
-        select * from categories where id > ${after} ${condition} order by id limit ${limit}`);
-      return rows.map(toCategory);
-    });
   }
 
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined> {
@@ -138,14 +128,9 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         select * from audit_entries
         where target = ${`${id}`} and action in ('category.rename', 'category.delete') order by id limit ${CHANGES_MAX}`);
       const lines = entries.map(toEntry).map(({ at, operator, action, before, after }): HistoryLine => {
+        const was = action === 'category.rename' ? 'renamed' : 'deleted';
         const change = { before: before as object, after: after as object | null };
-        return {
-          at,
-          operator,
-          action: action === 'category.rename' ? 'renamed' : 'deleted',
-          requestId: null,
-          ...change,
-        };
+        return { at, operator, action: was, requestId: null, ...change };
       });
       const last = lines.at(-1);
       const noted = row ? noteOf(row) : last?.action === 'deleted' ? (last.before as Noted) : undefined;
@@ -169,12 +154,9 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       );
       if (version === undefined) return { version: now, changed: undefined };
       const changes = await readChanges<number>(db, 'categories', { after: version, upTo: now });
-      if (!changes) return { version: now, changed: undefined };
+      if (!changes?.length) return { version: now, changed: changes && [] };
       const ids = [...new Set(changes)];
-      const rows =
-        ids.length === 0
-          ? []
-          : await db.all<Tables['categories']>(sql`select * from categories where id in (${join(ids)})`);
+      const rows = await db.all<Row>(sql`select * from categories where id in (${join(ids)})`);
       const stored = new Map(rows.map((row) => [row.id, toCategory(row)]));
       const changed = ids.map((id) => ({ id, category: stored.get(id) }));
       return { version: now, changed };
@@ -189,14 +171,11 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     return this.transactions.change({ kind: 'new-categories' }, async (trx) => {
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
-        const some = categories.slice(first, first + ROWS_PER_STATEMENT);
-        const outcomes = await this.#insertBatch(
-          trx,
-          some.map((category) => ({ category, keyId: by.via })),
-        );
+        const rows = categories.slice(first, first + ROWS_PER_STATEMENT).map((category) => rowOf(category, by.via));
+        const outcomes = await this.#insertBatch(trx, rows);
         const fitting = outcomes.findIndex((outcome) => outcome instanceof CatalogError);
         if (fitting !== -1) throw notAllFit(outcomes[fitting], { total: categories.length, fitting: first + fitting });
-        onProgress(first + some.length);
+        onProgress(first + rows.length);
         // Yields, so that the command can be interrupted.
         await nextTurn();
       }
@@ -206,19 +185,21 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   }
 
   /** Inserts as many of the batch as fit under the bounds, in a few statements; the rest get `catalog_full`. */
-  async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
+  async #insertBatch(trx: Transaction, batch: readonly Row[]): Promise<(Once<Category> | CatalogError)[]> {
     const createdAt = this.now;
     let { last_id, count, bytes } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
-    const rows: Tables['categories'][] = [];
-    const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {
-      const row = { id: last_id + 1, name, description, created_at: createdAt, created_by: keyId };
-      const category = toCategory(row);
-      const added = categoryBytes(category);
+    const rows: Row[] = [];
+    const outcomes = batch.map((row) => {
+      row.id = last_id + 1;
+      row.created_at = createdAt;
+      const resource = toCategory(row);
+      const json = JSON.stringify(resource);
+      const added = categoryBytes(resource, json);
       if (count >= this.#bounds.categoriesMax) return this.#tooMany();
       if (LIST_START_BYTES + bytes + added > this.#bounds.categoriesBytesMax) return this.#tooLong();
       [last_id, count, bytes] = [last_id + 1, count + 1, bytes + added];
       rows.push(row);
-      return category;
+      return { resource, json, isReplay: false };
     });
     if (rows.length > 0) {
       await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
@@ -246,6 +227,12 @@ function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: 
 
 async function addToCounter(trx: Transaction, { count, bytes }: { count: number; bytes: number }) {
   await trx.run(sql`update category_counter set count = count + ${count}, bytes = bytes + ${bytes}`);
+}
+
+/** The row of a category to be inserted, without its id and moment. */
+function rowOf(category: NewCategory, keyId: string): Row {
+  const { name, description = null } = category;
+  return { id: 0, name, description, created_at: 0, created_by: keyId };
 }
 
 /** A category as its deletion notes it. */
