@@ -32,20 +32,6 @@ export const NEVER_RESET: Resets = { minute: 0, day: 0 };
 /** The windows that an operator resets. */
 export type ResetWindow = 'minute' | 'day' | 'both';
 
-/**
- * Applies the resets of a key to counts of before: what a window counted becomes 0, and its end stays. A reset is a
- * change of the key, and all counts name the last reset that they know of. So older ones are known as such wherever
- * they are met, in memory, Redis, storage or a merge after an outage, and nothing has to be emptied anywhere.
- */
-export function withResets<T extends Counts>(counts: T, { minute, day }: Resets): T {
-  if (counts.minuteReset >= minute && counts.dayReset >= day) return counts;
-  const minuteReset = Math.max(counts.minuteReset, minute);
-  const dayReset = Math.max(counts.dayReset, day);
-  const minuteUsed = minuteReset > counts.minuteReset ? 0 : counts.minuteUsed;
-  const dayUsed = dayReset > counts.dayReset ? 0 : counts.dayUsed;
-  return { ...counts, minuteReset, minuteUsed, dayReset, dayUsed };
-}
-
 /** The counts of a key as they are stored; `minuteEnds` is in Unix seconds. */
 export interface WindowCounts extends Counts {
   readonly keyId: string;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { capped, type WindowCounts, withResets } from '../catalog/window-counts.ts';
+import { capped, type WindowCounts } from '../catalog/window-counts.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
@@ -9,7 +9,7 @@ import type { Moment, Time, Timer } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { countRefusal } from './bans.ts';
 import type { Limiter } from './limiter.ts';
-import { charge, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
+import { charge, type Decision, later, look, UNUSED, type WindowState, withResets } from './window.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;

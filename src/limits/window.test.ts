@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { merged, NO_COUNTS } from '../catalog/window-counts.ts';
 import { countRefusal } from './bans.ts';
-import { charge, UNUSED } from './window.ts';
+import { charge, UNUSED, withResets } from './window.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 
@@ -21,4 +22,14 @@ test('refusals count from two seconds after the first until its minute is over, 
   const { state } = charge(counted, { minute: 1, day: 1 }, at(4));
   const used = { minuteEnds: at(64).steady, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
   assert.deepEqual(state, { ...counted, ...used }, 'an admitted request forgets none');
+});
+
+test('a reset makes what a window has counted 0 and keeps its end, and counts that know of a later one stay', () => {
+  const counts = { ...NO_COUNTS, minuteEnds: NOON + 30, minuteUsed: 4, day: 3, dayUsed: 8 };
+  assert.deepEqual(withResets(counts, { minute: 1, day: 0 }), { ...counts, minuteUsed: 0, minuteReset: 1 });
+  const after = { ...counts, dayUsed: 0, dayReset: 2 };
+  assert.deepEqual(withResets(counts, { minute: 0, day: 2 }), after);
+  const counted = { ...after, dayUsed: 1 };
+  assert.equal(withResets(counted, { minute: 0, day: 1 }), counted, 'a request in flight counts afterwards');
+  for (const older of [counts, { ...counts, day: 4 }]) assert.deepEqual(merged(older, counted), counted);
 });

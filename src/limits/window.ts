@@ -1,5 +1,5 @@
 import type { Limits } from '../catalog/plan.ts';
-import { type Counts, NO_COUNTS } from '../catalog/window-counts.ts';
+import { type Counts, NO_COUNTS, type Resets } from '../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Moment } from '../stdx/time.ts';
 
@@ -125,6 +125,20 @@ function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
   };
   const tighter = day.remaining < minute.remaining ? day : minute;
   return { limit: tighter.limit, remaining: tighter.remaining, reset: tighter.reset, minute, day, now: now.unix };
+}
+
+/**
+ * Applies the resets of a key to counts of before: what a window counted becomes 0, and its end stays. A reset is a
+ * change of the key, and all counts name the last reset that they know of. So older ones are known as such wherever
+ * they are met, in memory, Redis, storage or a merge after an outage, and nothing has to be emptied anywhere.
+ */
+export function withResets<T extends Counts>(counts: T, { minute, day }: Resets): T {
+  if (counts.minuteReset >= minute && counts.dayReset >= day) return counts;
+  const minuteReset = Math.max(counts.minuteReset, minute);
+  const dayReset = Math.max(counts.dayReset, day);
+  const minuteUsed = minuteReset > counts.minuteReset ? 0 : counts.minuteUsed;
+  const dayUsed = dayReset > counts.dayReset ? 0 : counts.dayUsed;
+  return { ...counts, minuteReset, minuteUsed, dayReset, dayUsed };
 }
 
 /** Resets the day's count at midnight UTC; a clock that was set back does not bring yesterday back. */

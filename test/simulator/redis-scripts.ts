@@ -1,4 +1,5 @@
-import { type Counts, merged, NO_COUNTS, withResets } from '../../src/catalog/window-counts.ts';
+import { type Counts, merged, NO_COUNTS } from '../../src/catalog/window-counts.ts';
+import { withResets } from '../../src/limits/window.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../src/stdx/duration.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
-import { type Counts, withResets } from '../../catalog/window-counts.ts';
+import type { Counts } from '../../catalog/window-counts.ts';
 import type { Moment, Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { charge, type WindowState } from '../window.ts';
+import { charge, type WindowState, withResets } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';
 import { fromValue, timeOf, toValue } from './script.ts';
 import { ServerClock } from './server-clock.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import { capped, merged, NO_COUNTS, type WindowCounts, withResets } from '../../catalog/window-counts.ts';
+import { capped, merged, NO_COUNTS, type WindowCounts } from '../../catalog/window-counts.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../../stdx/key-order.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
@@ -10,7 +10,7 @@ import { type Moment, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { countRefusal } from '../bans.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
-import { charge, type Decision, later, look, UNUSED, type WindowState } from '../window.ts';
+import { charge, type Decision, later, look, UNUSED, type WindowState, withResets } from '../window.ts';
 import type { Counted, Remembered } from './counts.ts';
 import { RedisServers, type RedisServersOptions } from './servers.ts';
 
