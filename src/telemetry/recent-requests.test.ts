@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { AnsweredRequest } from './events.ts';
 import { type RecentQuery, RecentRequests } from './recent-requests.ts';
@@ -55,26 +57,15 @@ test('of the refusals of a key within a minute the first ten and the last ten ar
   fc.assert(property, { numRuns: 60 });
 });
 
-test('requests are selected by status, class, route and key, newest first, and found by id', () => {
+test('requests are selected by outcome and key, newest first', () => {
   const recent = new RecentRequests();
-  const statuses = [200, 429, 404, 200, 503];
-  for (const [index, status] of statuses.entries()) {
-    const route = index % 2 ? '/v1/pets' : '/v1/categories';
-    recent.record({ ...answered(`r${index}`, status), route }, `key_${index % 2}`, 1_800_000_000 + index);
+  for (const [index, status] of [200, 429, 404, 200, 503].entries()) {
+    recent.record(answered(`r${index}`, status), `key_${index % 2}`, 1_800_000_000 + index);
   }
   const ids = (query: object) => recent.list({ limit: 10, ...query }).map(({ requestId }) => requestId);
   assert.deepEqual(ids({}), ['r4', 'r3', 'r2', 'r1', 'r0']);
-  assert.deepEqual(ids({ limit: 2 }), ['r4', 'r3']);
-  assert.deepEqual(ids({ status: '429' }), ['r1']);
-  assert.deepEqual(ids({ status: '4xx' }), ['r2', 'r1']);
-  assert.deepEqual(ids({ status: '2xx', keyId: 'key_1' }), ['r3']);
-  assert.deepEqual(ids({ route: '/v1/pets' }), ['r3', 'r1']);
-  assert.deepEqual(ids({ keyId: 'key_0', limit: 1 }), ['r4']);
   assert.deepEqual(ids({ outcome: 'clientErrors' }), ['r2']);
   assert.deepEqual(ids({ outcome: 'served', keyId: 'key_1' }), ['r3']);
-  assert.equal(recent.find('r5'), undefined);
-  recent.record(answered('r1', 201), 'key_0', 1_800_000_009);
-  assert.deepEqual([recent.find('r1')?.status, recent.find('r1')?.at], [201, 1_800_000_009]);
 });
 
 test('a refusal is kept with what both windows had left, and its reason', () => {
@@ -85,7 +76,7 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
   const { listener: _, api: _api, keyId: _key, plan: _plan, traceId: _trace, windows: _windows, ...kept } = refused;
   assert.deepEqual(recent.find('a'), {
     ...kept,
-    userAgent: undefined,
+    client: undefined,
     at: 5,
     keyId: 'key_1',
     order: 1,
@@ -102,6 +93,35 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
   recent.record(answered('b', 503), 'key_1', 5);
   assert.deepEqual([recent.find('b')?.minuteRemaining, recent.find('b')?.reason], [undefined, undefined]);
 });
+
+for (const keys of [1, 1_000]) {
+  test(`with keys: ${keys}, 50,000 requests leave nothing in the heap that only a full collection would take`, () => {
+    setFlagsFromString('--expose-gc');
+    const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
+    const recent = new RecentRequests();
+    const ids = Array.from({ length: keys }, (_, index) => `key_${index}`);
+    const recordEach = (first: number) => {
+      for (let number = first; number < first + 1_000; number += 1) {
+        const key = ids[number % keys] ?? '';
+        // Strings of their own, as they come from a parser, and none that V8 caches, as it does decimal numbers.
+        const userAgent = Buffer.from(`client of ${key}, which says much of itself`).toString();
+        recent.record(
+          { ...answered(number.toString(36).padEnd(128, 'x'), 200), durationMs: number / 7, userAgent },
+          key,
+          1,
+        );
+      }
+      collect({ type: 'minor' });
+    };
+    for (let first = 0; first < 50_000; first += 1_000) recordEach(first);
+    collect();
+    const before = getHeapStatistics().used_heap_size;
+    for (let first = 50_000; first < 100_000; first += 1_000) recordEach(first);
+    const grown = (getHeapStatistics().used_heap_size - before) / 50_000;
+    assert.ok(grown < 8, `${grown} bytes of each request`);
+    assert.equal(recent.list({ limit: 20_000 }).length, keys === 1 ? 200 : 10_000);
+  });
+}
 
 function answered(requestId: string, status: number): AnsweredRequest {
   return {

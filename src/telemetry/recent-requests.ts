@@ -10,16 +10,19 @@ const KEPT_OF_KEY_MAX = 200;
 /** The refusals of one key and minute that are kept: this many of the first, and of the last. */
 const REFUSALS_MAX = 10;
 const REFUSED = 429;
-const LONG_CHARACTERS = 500;
+/** A request id has no more bytes. */
+const ID_BYTES_MAX = 128;
 
 /** A request with a key as it was answered: no body, query or address of the caller, and no header but this one. */
 export interface RecentRequest
-  extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'userAgent'> {
+  extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs'> {
   /** Ascends with every request. */
   readonly order: number;
   /** Unix seconds. */
   readonly at: number;
   readonly keyId: string;
+  /** As `clientOf` reads it in the `User-Agent`; undefined without one. */
+  readonly client: string | undefined;
   /** The requests that the windows had left after the request; undefined if it was not counted. */
   readonly minuteRemaining: number | undefined;
   readonly dayRemaining: number | undefined;
@@ -48,87 +51,93 @@ export interface RecentQuery {
 }
 
 /**
- * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key; with
- * the longest request ids, each from another key, it takes 10 MB.
+ * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key, and
+ * takes 12 MB. A record is written over by a later request, and ids are bytes: objects and strings of each request
+ * would be copied by the young collections, and fill the old generation.
  */
 export class RecentRequests {
   readonly #failed = new Requests();
   readonly #others = new Requests();
+  /** The ids of all records, by their slots. */
+  readonly #ids = Buffer.alloc(2 * KEPT_MAX * ID_BYTES_MAX);
+  #records = 0;
   #count = 0;
 
   /** Keeps a request; `at` in Unix seconds. */
   record(answered: AnsweredRequest, keyId: string, at: number) {
     const { requestId, method, route, status, code, durationMs, windows, userAgent } = answered;
-    this.#count += 1;
-    (status >= 400 ? this.#failed : this.#others).add({
-      order: this.#count,
-      requestId,
-      at,
-      keyId,
-      method,
-      route,
-      status,
-      code,
-      durationMs: Math.round(durationMs * 1_000) / 1_000,
-      // A long one is copied, so that it does not keep its 16 KiB.
-      userAgent:
-        userAgent && userAgent.length > LONG_CHARACTERS ? Buffer.from(clientOf(userAgent)).toString() : userAgent,
-      minuteRemaining: windows?.minute.remaining,
-      dayRemaining: windows?.day.remaining,
-      limit: windows?.limit,
-      ban: windows?.ban?.reason,
-      older: undefined,
-      newer: undefined,
-    });
+    const requests = status >= 400 ? this.#failed : this.#others;
+    const client = userAgent === undefined ? undefined : clientOf(userAgent);
+    const last = requests.ofKey(keyId).at(-1);
+    const excess = requests.excess(keyId, status, at);
+    if (excess) requests.remove(excess);
+    const request = excess ?? ({ slot: this.#records++ } as Kept);
+    request.order = ++this.#count;
+    request.idBytes = this.#ids.write(requestId, request.slot * ID_BYTES_MAX, ID_BYTES_MAX, 'latin1');
+    request.at = at;
+    request.keyId = keyId;
+    request.method = method;
+    request.route = route;
+    request.status = status;
+    request.code = code;
+    request.durationMs = Math.round(durationMs * 1_000) / 1_000;
+    // The requests of one client share a string.
+    request.client = last?.client === client ? last?.client : client;
+    request.minuteRemaining = windows?.minute.remaining;
+    request.dayRemaining = windows?.day.remaining;
+    request.limit = windows?.limit;
+    request.ban = windows?.ban?.reason;
+    requests.add(request);
   }
 
   find(requestId: string): RecentRequest | undefined {
-    const isSought = (request: Kept) => request.requestId === requestId;
-    return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
+    return this.#newest((request) => this.#idOf(request) === requestId, 1)[0];
   }
 
   list(query: RecentQuery): RecentRequest[] {
     const { limit, keyId, status, outcome, route, client, keyIds, since = 0, until, before } = query;
-    const both = [this.#failed, this.#others];
-    const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId).values()));
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`);
     return this.#newest(
-      found,
       (request) =>
         (hasStatus?.test(`${request.status}`) ?? true) &&
         (outcome === undefined || outcomeOf(request.status) === outcome) &&
         (route === undefined || request.route === route) &&
-        (client === undefined ||
-          clientOf(request.userAgent ?? '')
-            .toLowerCase()
-            .includes(client.toLowerCase())) &&
+        (client === undefined || (request.client ?? '').toLowerCase().includes(client.toLowerCase())) &&
         (keyIds?.has(request.keyId) ?? true) &&
         request.at >= since &&
         (until === undefined || request.at < until) &&
         (before === undefined || request.order < before),
       limit,
+      keyId,
     );
   }
 
-  #newest(
-    found: readonly IteratorObject<Kept>[],
-    isSought: (request: Kept) => boolean,
-    limit: number,
-  ): RecentRequest[] {
-    return found
-      .flatMap((requests) => requests.filter(isSought).take(limit).toArray())
+  #newest(isSought: (request: Kept) => boolean, limit: number, keyId?: string): RecentRequest[] {
+    return [this.#failed, this.#others]
+      .flatMap((requests) => requests.newestFirst(keyId).filter(isSought).take(limit).toArray())
       .sort((one, other) => other.order - one.order)
       .slice(0, limit)
-      .map(({ ban, older: _older, newer: _newer, ...request }) => {
-        return { ...request, reason: refusalReason(request, ban) };
+      .map((request) => {
+        const { slot: _slot, idBytes: _idBytes, ban, older: _older, newer: _newer, ...told } = request;
+        return { ...told, requestId: this.#idOf(request), reason: refusalReason(told, ban) };
       });
+  }
+
+  #idOf({ slot, idBytes }: Kept): string {
+    const start = slot * ID_BYTES_MAX;
+    return this.#ids.toString('latin1', start, start + idBytes);
   }
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /** A request between its neighbours in time. */
-interface Kept extends Omit<RecentRequest, 'reason'> {
+interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
+  /** The place of its id among those of all records. */
+  readonly slot: number;
+  idBytes: number;
   /** Why the key was banned, if it was. */
-  readonly ban: string | undefined;
+  ban: string | undefined;
   older: Kept | undefined;
   newer: Kept | undefined;
 }
@@ -144,10 +153,10 @@ class Requests {
   #newest: Kept | undefined;
   #count = 0;
 
+  /** Adds a request for which there is room. */
   add(request: Kept): void {
-    const excess = this.#excess(request);
-    if (excess) this.#remove(excess);
     request.older = this.#newest;
+    request.newer = undefined;
     if (this.#newest) this.#newest.newer = request;
     this.#newest = request;
     this.#oldest ??= request;
@@ -157,17 +166,20 @@ class Requests {
     else this.#byKey.set(request.keyId, [request]);
   }
 
-  *newestFirst(): Generator<Kept> {
-    for (let request = this.#newest; request; request = request.older) yield request;
+  /** All, or those of one key. */
+  *newestFirst(keyId?: string): Generator<Kept> {
+    if (keyId !== undefined) yield* this.ofKey(keyId).toReversed();
+    else for (let request = this.#newest; request; request = request.older) yield request;
   }
 
-  ofKey(keyId: string): Kept[] {
-    return this.#byKey.get(keyId)?.toReversed() ?? [];
+  /** The requests of a key, the oldest first. */
+  ofKey(keyId: string): readonly Kept[] {
+    return this.#byKey.get(keyId) ?? [];
   }
 
   /** The request that makes room for the next one; undefined while there is room. */
-  #excess({ keyId, status, at }: Kept): Kept | undefined {
-    const ofKey = this.#byKey.get(keyId) ?? [];
+  excess(keyId: string, status: number, at: number): Kept | undefined {
+    const ofKey = this.ofKey(keyId);
     if (status === REFUSED && ofKey.length >= 2 * REFUSALS_MAX) {
       const minute = minuteOf(at);
       const refusals = ofKey.filter((each) => each.status === REFUSED && minuteOf(each.at) === minute);
@@ -177,7 +189,7 @@ class Requests {
     return this.#count === KEPT_MAX ? this.#oldest : undefined;
   }
 
-  #remove(request: Kept): void {
+  remove(request: Kept): void {
     const { keyId, older, newer } = request;
     if (older) older.newer = newer;
     else this.#oldest = newer;
@@ -185,8 +197,8 @@ class Requests {
     if (newer) newer.older = older;
     this.#count -= 1;
     const ofKey = this.#byKey.get(keyId) ?? [];
-    if (ofKey[0] === request) ofKey.shift();
-    else ofKey.splice(ofKey.indexOf(request), 1);
+    // Not by `shift`, which trims the array at its start, so that it is allocated anew time and again.
+    ofKey.splice(ofKey.indexOf(request), 1);
     if (ofKey.length === 0) this.#byKey.delete(keyId);
   }
 }

@@ -5,7 +5,6 @@ import { STATUS_OF } from '../../http/errors.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
-import { clientOf } from '../../telemetry/user-agent.ts';
 import { byChoice, byMoment, byText, type Filter } from './filters.ts';
 import { getKey, KEY_ID } from './keys.ts';
 import { type Caller, operate } from './operation.ts';
@@ -148,8 +147,7 @@ export function recentOf({ service }: Caller): RecentRequests {
 
 function requestJson(request: RecentRequest) {
   const { at, code = null, minuteRemaining = null, dayRemaining = null, reason = null } = request;
-  const { requestId, keyId, method, route, status, durationMs } = request;
+  const { requestId, keyId, method, route, status, durationMs, client: userAgent = null } = request;
   const outcome = { status, code, durationMs, minuteRemaining, dayRemaining, reason };
-  const userAgent = request.userAgent === undefined ? null : clientOf(request.userAgent);
   return { requestId, at: utc(at), keyId, method, route, ...outcome, userAgent };
 }
