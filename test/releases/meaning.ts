@@ -24,8 +24,8 @@ export async function assertPrinted(recorded: Recorded, beside: RunHereOptions):
   for (const [command, printed] of Object.entries(recorded.printed)) {
     // The commands of 0.2.0 had the machine's time, which was behind: they show another end of a ban.
     const [now, then] = [await printedBy(command, beside), withoutBans(printed)];
-    // Tokens of one second had no order until their ids began with the time, and lists became newest first.
-    const isUnordered = /^(keys|operators) list/.test(command);
+    // Ids began with the time later, lists became newest first, and usage that with most requests first.
+    const isUnordered = /^(keys list|operators list|usage)/.test(command);
     assertStill(isUnordered ? byId(now) : now, isUnordered ? byId(then) : then, command);
   }
 }
@@ -147,7 +147,7 @@ export async function assertOperators(service: TestService, recorded: Recorded, 
   ] as const)
     await operated(service, tokens[name] ?? '', `/keys/${keys.banned?.id}/ban`, { method: 'DELETE', status });
   // Since 0.3.0 a cookie is named after the port.
-  const cookieOf = (name: string) => cookies[name]?.replace(/_\d+=/, `_${new URL(service.operatorUrl).port}=`) ?? '';
+  const cookieOf = (name: string) => cookies[name]?.replace(/(_\d+)?=/, `_${new URL(service.operatorUrl).port}=`) ?? '';
   const page = (name: string) => send(service, '/keys', { headers: { cookie: cookieOf(name) } });
   for (const [name, status] of [
     ['admin', 200],
