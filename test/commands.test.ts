@@ -285,24 +285,10 @@ test('usage and audit show what happened since the time asked for, usage also of
   }
   const [old = '', busy = ''] = ids;
   const usage = (words: string) => place.command(`usage ${words}`);
-  const found = async (words: string) =>
-    (JSON.parse((await usage(`--json ${words}`)).stdout) as { id: string }[]).map(({ id }) => id);
-  assert.deepEqual(await found(''), [busy]);
-  assert.deepEqual(await found('--since 1h'), []);
-  assert.deepEqual(await found('--since 3d'), [busy, old], 'most served first');
-  assert.deepEqual(await found('--since 3d --limit 1'), [busy]);
-  assert.deepEqual(await found(`--since 3d ${old}`), [old]);
   assert.equal((await usage('--since 2h')).stderr, 'No request matches\n');
   const none = await usage("--since 2025-11-01 --until '2025-11-01 00:01'");
   assert.equal(none.stderr, 'No request matches\n');
-  const hour = now - (now % 3_600);
-  const widened = await usage(`--since ${utc(hour - 3 * 86_400 + 60)} --until ${utc(hour - 60)}`);
-  assert.ok(
-    widened.stderr.endsWith(`\nOf whole hours, from ${utc(hour - 3 * 86_400)} to ${utc(hour)}\n`),
-    widened.stderr,
-  );
   const shown = await usage(busy);
-  assert.match(shown.stderr, /^Usage is stored every five seconds, and for ranges above 2 days every minute; .*\n$/);
   const [headings = '', row = ''] = shown.stdout.trim().split('\n');
   const names = ['ID', 'NAME', 'OWNER', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
   assert.deepEqual(headings.split(/ {2,}/), names);
@@ -314,13 +300,6 @@ test('usage and audit show what happened since the time asked for, usage also of
     );
   assert.deepEqual(await audited('--since 24h'), [busy]);
   assert.deepEqual(await audited(''), [busy, old], 'of a week');
-  const database = new DatabaseSync(place.database);
-  database.exec(
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1001) insert into audit_entries (id, at, actor, via, action, target, before, after) select 1000 + i, ${now}, 'a', 'cli', 'key.revoke', 'key_' || i, 'null', 'null' from n`,
-  );
-  database.close();
-  const targets = await audited('--since 24h');
-  assert.deepEqual([targets.length, targets[0], targets[1_000], targets[1_001]], [1_002, 'key_1001', 'key_1', busy]);
 });
 
 test('usage of up to two days is that of minutes, which are complete after a kill; that of more is of whole hours', async () => {

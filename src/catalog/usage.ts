@@ -117,8 +117,6 @@ export interface UsageQuery {
 }
 
 interface SumsQuery extends UsageQuery {
-  /** At most 100. */
-  readonly keyIds?: readonly string[];
   readonly group: UsageGroup | 'all';
   /** Asks for those of each step of so many seconds, by time and id: a multiple of the period. */
   readonly step?: number;

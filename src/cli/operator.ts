@@ -1,17 +1,7 @@
 import type { Command } from 'commander';
 import { listAudit } from '../operator/api/audit.ts';
 import { liftBan } from '../operator/api/bans.ts';
-import {
-  createKey,
-  endGraces,
-  getKey,
-  listKeys,
-  pauseKey,
-  resumeKey,
-  revokeKey,
-  rotateKey,
-  updateKey,
-} from '../operator/api/keys.ts';
+import * as keys from '../operator/api/keys.ts';
 import { getOrder, listOrders } from '../operator/api/orders.ts';
 import { getPet, listPets } from '../operator/api/pets.ts';
 import { getRequest, listRequests } from '../operator/api/requests.ts';
@@ -29,8 +19,19 @@ import { operationsOf } from './operations.ts';
 export function addKeysCommand(program: Command, invocation: Invocation): void {
   const group = program.command('keys').description('Issue and manage API keys');
   const add = operationsOf(group, invocation, ['DATABASE_URL', 'ENVIRONMENT']);
-  addOperations(add, [listKeys, getKey, createKey, updateKey, rotateKey, endGraces, pauseKey, resumeKey, revokeKey]);
-  addOperation(add, updateKey, { usage: 'set-plan <id> <plan>', about: 'Change the plan of a key' });
+  addOperations(add, [
+    keys.listKeys,
+    keys.getKey,
+    keys.createKey,
+    keys.updateKey,
+    keys.rotateKey,
+    keys.endGraces,
+    keys.revokeKey,
+  ]);
+  addOperation(add, keys.updateKey, { usage: 'set-plan <id> <plan>', about: 'Change the plan of a key' });
+  addOperation(add, keys.pauseKey, { usage: 'pause [id]', other: keys.pauseKeys });
+  addOperation(add, keys.resumeKey, { usage: 'resume [id]', other: keys.resumeKeys });
+  addOperation(add, keys.resetKey, { usage: 'reset [id]', other: keys.resetKeys });
   addOperation(add, liftBan);
   // The name of releases before 0.4.0, which answers for this one.
   addOperation(add, liftBan, { usage: 'unban <id>', about: 'The same as lift-ban, for this release' });

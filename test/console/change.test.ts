@@ -84,7 +84,7 @@ test('a key offers what its state allows, and each page says what the change wou
   const path = `/keys/${key.id}`;
   const offered = async () =>
     [...(await operator.page(path)).matchAll(/<a class="button[^"]*" href="[^"]*">(\w+)</g)].map(([, label]) => label);
-  assert.deepEqual(await offered(), ['Change', 'Rotate', 'Pause', 'Revoke']);
+  assert.deepEqual(await offered(), ['Change', 'Rotate', 'Pause', 'Reset', 'Revoke']);
   assert.match(await operator.page(path), /<dt>Created<\/dt><dd><time.*<\/time> by <a [^>]*><bdi>test<\/bdi>/);
   assert.match(await operator.page(`${path}/revoke`), /It made no requests in the last 24 hours/);
   await addUsage(storage, now - 82_800, [usageAt(key.id, now - 82_800)]);

@@ -24,7 +24,7 @@ test('from the first start to a request on the chart: a link, a button and a lin
   await using browsing = await browse(browser());
   const { page } = browsing;
   await openConsole(page, link);
-  await page.waitForSelector('text=No requests with a key in the last hour');
+  await page.waitForSelector('text=None in the last hour');
   assert.equal(await page.textContent('#requests-legend .served'), '0 served');
   assert.equal(await page.isVisible('#requests'), false, 'no empty axes');
 
@@ -120,8 +120,8 @@ test('a category is renamed and deleted, and the rest exported', needsBrowser, a
   await page.click('.button:has-text("Delete")');
   await page.click('button:has-text("Delete the category")');
   await page.waitForSelector('text=The category was deleted');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=NDJSON')]);
-  assert.equal(download.suggestedFilename(), 'categories.ndjson');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=CSV')]);
+  assert.equal(download.suggestedFilename(), 'categories.csv');
 });
 
 test('everything works with scripts off', needsBrowser, async () => {

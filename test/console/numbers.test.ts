@@ -96,20 +96,6 @@ test('the overview adds up routes and keys of its range, and no others', async (
   ]);
 });
 
-test('the busiest keys are ten, by all their requests', async () => {
-  await using service = await testService();
-  const now = service.clock.now().unix;
-  for (let served = 1; served <= 11; served += 1) {
-    const { key } = await service.issue({ name: `key ${served}` });
-    await addUsage(service.storage, now, [usageOf(key.id, now, counts(served, 1, 0, 0))]);
-  }
-  const text = await overview(await signIn(service, 'viewer'), '1h');
-  assert.deepEqual(
-    rowsOf(text, 'Usage by key').map((row) => row.split(' | ')[0]),
-    Array.from({ length: 10 }, (_, index) => `key ${11 - index}`),
-  );
-});
-
 test('the list and the page of a key have the usage of that key alone, with every outcome', async () => {
   await using service = await testService();
   const { now, one } = await used(service);
@@ -133,8 +119,7 @@ test('the list and the page of a key have the usage of that key alone, with ever
   assert.deepEqual(await shown(`/keys/${key.id}`), ['0 of 60 48 59.94', '0 of 1,000 800 999'], 'neither is of now');
   await service.storage.limits.saveCounts([today]);
   assert.match(await operator.page(`/keys?q=${key.id}`), /data-column="Day used" class="number"><div>32 %</);
-  for (const path of [`/keys/${key.id}`, `/requests/why?q=${key.id}`])
-    assert.deepEqual(await shown(path), ['49 of 60 48 59.94', '321 of 1,000 800 999'], path);
+  assert.deepEqual(await shown(`/keys/${key.id}`), ['49 of 60 48 59.94', '321 of 1,000 800 999']);
   await service.storage.limits.saveCounts([{ ...today, day: today.day + 1 }]);
   const ahead = 'the day of a clock that was ahead counts as today';
   assert.deepEqual(await shown(`/keys/${key.id}`), ['49 of 60 48 59.94', '321 of 1,000 800 999'], ahead);
@@ -159,7 +144,7 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
   service.clock.advance(MINUTE);
   await service.call(secret, '/nothing');
   const operator = await signIn(service);
-  const why = await operator.page(`/requests/why?q=${key.id}`);
+  const why = await operator.page(`/keys/${key.id}`);
   const refusal = 'The latest refusal, one request of 2026-01-01 12:00:00 UTC : Over the limit of the minute: ';
   assert.ok(plain(why).includes(refusal));
   const client = await apiClient(service, 'viewer');
@@ -223,16 +208,4 @@ test('how full the catalog and the disk are is marked from the bound on', async 
   assert.equal((await told({ ...good, listBytes: 1 }))[1], 'their list 1 byte of 100 MiB', 'of an empty catalog');
   const [, open, most = ''] = /(\d+) of ([\d,]+) descriptors/.exec(await operator.page('')) ?? [];
   assert.ok(Number(open) < Number(most.replaceAll(',', '')));
-});
-
-test('“why” shows the three requests of the key before and after the one that is asked about', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  for (let index = 0; index < 9; index += 1)
-    await service.call(secret, '/rate_limit', { headers: { 'x-request-id': `r${index}` } });
-  const text = await (await signIn(service, 'viewer')).page('/requests/why?q=r4');
-  assert.deepEqual(
-    [...text.matchAll(/data-request="(\w+)"/g)].map(([, id]) => id),
-    ['r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1'],
-  );
 });

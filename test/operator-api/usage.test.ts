@@ -44,21 +44,11 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
 
   const pages = await client.pages<Usage>('/usage?limit=2');
   assert.equal(pages.length, 2);
-  const both = pages.flat();
-  assert.deepEqual(
-    both.map(({ id }) => id),
-    ids.toSorted(),
-  );
+  const seen = pages.flat().map(({ id }) => id);
+  assert.deepEqual(seen, ids.toSorted());
   await use(service, now - 40 * DAY, { [one]: 1_000 });
   const months = ['2025-11-01T00:00:00Z 1000', '2026-01-01T00:00:00Z 112'];
   assert.deepEqual(await sums('by=month&owner=cus_1&since=60d'), months);
-  const csv = await client.send('GET', '/usage?limit=1', undefined, { accept: 'text/csv' });
-  assert.equal(csv.headers.get('link'), null);
-  const rows = (await csv.text()).trim().split('\n');
-  assert.deepEqual(
-    rows.slice(1).map((row) => row.split(',').slice(0, 3).join()),
-    both.map(({ id = '', name = '' }) => `${id},${name},${name}`),
-  );
   for (const query of ['by=week', 'since=x', 'limit=1001', 'until=2026-13-01T00:00:00Z', 'since=1h&since=2h'])
     assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
 });

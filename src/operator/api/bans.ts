@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { refusedUntil } from '../../catalog/window-counts.ts';
 import { utc } from '../../stdx/time.ts';
-import { pageOfAll } from './filters.ts';
+import { byChoice, pageOfAll } from './filters.ts';
 import { findKey, OF_A_KEY } from './keys.ts';
 import { operate } from './operation.ts';
 import { Ban } from './schema.ts';
@@ -41,13 +41,15 @@ export const liftBan = operate('ban.lift', 'liftBan', 'DELETE /keys/{keyId}/ban'
   ...OF_A_KEY,
   tag: 'bans',
   summary: 'Lift a ban',
-  description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
+  description:
+    'Ends the ban of a key within a second, so that it does not lengthen later ones. With `reset=true` its windows are reset as well.',
+  filters: { reset: byChoice('True to reset both windows of the key as well', ['true']) },
   success: { status: 204, description: 'The ban is lifted' },
   errors: ['precondition_failed'],
-  async handle(caller, { id, precondition }) {
+  async handle(caller, { id, query: { reset }, precondition }) {
     const { storage, now, by } = caller;
     await findKey(caller, id);
-    if (!(await storage.keys.lift(id, now, by, precondition)))
+    if (!(await storage.keys.lift(id, now, by, precondition, reset === 'true')))
       throw new CatalogError('not_found', `The key ${id} is not banned`);
     const row = await findKey(caller, id);
     // A lift does not empty the windows.

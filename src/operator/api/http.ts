@@ -103,7 +103,7 @@ async function doneOnce(operated: OperatorOperation, context: ApiContext, { exch
   const headers = isNew ? ['Location', `${API_BASE}${operated.path}/${id}`] : [];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
   const secret = sealed && { [operated.secret ?? '']: unseal(sealed, sealedWith) };
-  return { status: isNew ? 201 : 200, headers, body: JSON.stringify({ ...shown, ...secret }) };
+  return { status: isNew ? 201 : 200, headers, body: JSON.stringify(secret ? { ...shown, ...secret } : shown) };
 }
 
 /** True for CSV that is named, and not less welcome than JSON, which is the answer to every other `Accept`. */

@@ -18,11 +18,12 @@ import { CatalogError, invalid } from '../../catalog/error.ts';
 import { type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { inWords, quote } from '../../catalog/validate.ts';
+import type { ResetWindow } from '../../catalog/window-counts.ts';
 import { parseDuration } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { byChoice, byDuration, byMoment, byNumber, byText, readExpiry } from './filters.ts';
 import { type Body, type Call, type Caller, operate, type Result } from './operation.ts';
-import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
+import { IssuedKey, KEY_EXAMPLE, Key, KeyChange, NewKey, Reset, Revocation, Rotation } from './schema.ts';
 
 /** The operations on API keys. */
 
@@ -32,35 +33,18 @@ export const KEY_ID = {
   description: 'The id of the key',
   schema: { type: 'string', example: 'key_VXnvMwGskigm0Sfq' },
 } as const;
-const EXAMPLE = {
-  id: 'key_VXnvMwGskigm0Sfq',
-  name: 'shop',
-  prefix: 'petcat_live_MJPj',
-  environment: 'production',
-  plan: 'pro',
-  limits: { minute: 300, day: 10_000 },
-  scopes: ['categories:read'],
-  createdAt: '2026-01-01T12:00:00Z',
-  expiresAt: null,
-  revokedAt: null,
-  pausedAt: null,
-  owner: 'cus_42',
-  lastUsedAt: null,
-  usedToday: 0,
-  ban: null,
-};
 /** The success of an operation that answers with a key. */
 const KEY_ANSWER = {
   status: 200,
   description: 'The key',
   schema: Key,
-  example: EXAMPLE,
+  example: KEY_EXAMPLE,
   headers: { ETag: 'The validator of the key for If-Match: of its members but lastUsedAt, usedToday, ban and graces' },
 } as const;
 /** The success of an operation that answers with a new secret. */
 const ISSUED = {
   schema: IssuedKey,
-  example: { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
+  example: { ...KEY_EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
 } as const;
 /** Common to the operations on one key. */
 export const OF_A_KEY = { tag: 'keys', permission: 'keys', parameter: KEY_ID, tagged, prepare: detailsOf } as const;
@@ -75,9 +59,7 @@ const SORT_LABELS: Readonly<Record<(typeof KEY_SORTS)[number], string>> = {
 };
 const days = (words: string) => [7, 30, 90].map((count) => ({ value: `${count}d`, label: `${words} ${count} days` }));
 
-interface KeyInput extends Omit<KeyChanges, 'expiresAt'> {
-  readonly expiresAt?: string | null;
-}
+type KeyInput = Omit<KeyChanges, 'expiresAt'> & { readonly expiresAt?: string | null };
 
 const CHECKS: Body<KeyInput>['checks'] = {
   name: (name: string) => checkName(name, 'key'),
@@ -119,7 +101,7 @@ export const listKeys = operate('key.list', 'listKeys', 'GET /keys', {
   list: {
     noun: ['key', 'keys'],
     schema: Key,
-    example: EXAMPLE,
+    example: KEY_EXAMPLE,
     sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
     columns: [
       { member: 'id', label: 'Id' },
@@ -283,10 +265,76 @@ export const resumeKey = operate('key.resume', 'resumeKey', 'POST /keys/{keyId}/
   success: { ...KEY_ANSWER, description: 'The key' },
   errors: ['key_revoked', 'precondition_failed'],
   async handle(caller, call) {
-    const { storage, by } = caller;
-    return shown(caller, usable(await storage.keys.pause(call.id, null, by, call.precondition), call.id), call);
+    const key = await caller.storage.keys.pause(call.id, null, caller.by, call.precondition);
+    return shown(caller, usable(key, call.id), call);
   },
 });
+
+export const resetKey = operate('key.reset', 'resetKey', 'POST /keys/{keyId}/reset', {
+  ...OF_A_KEY,
+  summary: 'Reset the windows of a key',
+  description:
+    'Makes what the present windows have counted 0 within a second, on every instance; their ends stay. With the minute the refusals are forgotten that count towards a ban; a running ban stays. Usage is not touched.',
+  body: { schema: Reset, example: { window: 'day' }, isOptional: true } as Body<{ window?: ResetWindow }>,
+  success: { ...KEY_ANSWER, description: 'The key' },
+  errors: ['key_revoked', 'precondition_failed'],
+  async handle(caller, call) {
+    const { window = 'both' } = call.body;
+    const key = usable(await caller.storage.keys.reset(call.id, window, caller.by, call.precondition), call.id);
+    return shown(caller, key, { beside: window === 'minute' ? call.beside : NOTHING_USED });
+  },
+});
+
+/** Common to the operations on all keys of an owner. */
+const OF_AN_OWNER = {
+  tag: 'keys',
+  permission: 'keys',
+  filters: { owner: byText("The customer's id of the keys", { isRequired: true }) },
+  success: {
+    status: 200,
+    description: 'The keys of the owner that are not revoked',
+    schema: { type: 'array', items: Key },
+    example: [KEY_EXAMPLE],
+  },
+} as const;
+
+export const pauseKeys = operate('key.pause-all', 'pauseKeys', 'POST /keys/pause', {
+  ...OF_AN_OWNER,
+  summary: 'Pause all keys of an owner',
+  description:
+    'Pauses every key of an owner that is not revoked, one after the other: if it breaks off, send it again.',
+  handle: (caller, call) =>
+    ofOwner(caller, call.query, ({ id }) => caller.storage.keys.pause(id, caller.now, caller.by)),
+});
+
+export const resumeKeys = operate('key.resume-all', 'resumeKeys', 'POST /keys/resume', {
+  ...OF_AN_OWNER,
+  summary: 'Resume all keys of an owner',
+  description: 'Accepts every paused key of an owner again, one after the other: if it breaks off, send it again.',
+  handle: (caller, call) => ofOwner(caller, call.query, ({ id }) => caller.storage.keys.pause(id, null, caller.by)),
+});
+
+export const resetKeys = operate('key.reset-all', 'resetKeys', 'POST /keys/reset', {
+  ...OF_AN_OWNER,
+  summary: 'Reset the windows of all keys of an owner',
+  description:
+    'Resets both windows of every key of an owner that is not revoked, one after the other: if it breaks off, send it again.',
+  handle: (caller, call) => ofOwner(caller, call.query, ({ id }) => caller.storage.keys.reset(id, 'both', caller.by)),
+});
+
+/** Changes each key of an owner that is not revoked. Throws `not_found` without one. */
+async function ofOwner(
+  { storage, now }: Caller,
+  { owner }: { readonly owner?: string },
+  change: (key: ApiKey) => Promise<ApiKey | undefined>,
+): Promise<Result> {
+  const all = await storage.keys.list({ owner, now, limit: Number.MAX_SAFE_INTEGER - 1 });
+  const inUse = all.keys.filter(({ revokedAt }) => revokedAt === null);
+  if (inUse.length === 0) throw new CatalogError('not_found', `No key of the owner ${quote(owner)} can be changed`);
+  const changed: ApiKey[] = [];
+  for (const key of inUse) changed.push((await change(key)) ?? key);
+  return { json: changed.map((key) => keyJson(key, { now })), note: `${changed.length} of ${owner}` };
+}
 
 /** A key by its id. Throws `not_found`. */
 export async function findKey({ storage }: Caller, id: string): Promise<ApiKey> {

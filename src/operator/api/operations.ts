@@ -1,60 +1,23 @@
-import { listAudit } from './audit.ts';
-import { liftBan, listBans } from './bans.ts';
-import { deleteCategory, getCategory, listCategories, renameCategory } from './categories.ts';
-import {
-  createKey,
-  endGraces,
-  getKey,
-  listKeys,
-  pauseKey,
-  resumeKey,
-  revokeKey,
-  rotateKey,
-  updateKey,
-} from './keys.ts';
+import * as audit from './audit.ts';
+import * as bans from './bans.ts';
+import * as categories from './categories.ts';
+import * as keys from './keys.ts';
 import type { OperatorOperation } from './operation.ts';
-import { getOrder, listOrders } from './orders.ts';
-import { getPet, listPets } from './pets.ts';
-import { getRequest, listKeyRequests, listRequests } from './requests.ts';
-import { endSession, endSessions, getSession, listSessions } from './sessions.ts';
-import { createToken, getToken, listTokens, revokeToken, revokeTokens } from './tokens.ts';
-import { getUsage } from './usage.ts';
-import { whyRefused } from './why.ts';
+import * as orders from './orders.ts';
+import * as pets from './pets.ts';
+import * as requests from './requests.ts';
+import * as sessions from './sessions.ts';
+import * as tokens from './tokens.ts';
+import * as usage from './usage.ts';
+import * as why from './why.ts';
 
-/** Every operation of operators. Router, contract and commands are made from this list. */
-export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
-  listKeys,
-  listBans,
-  listAudit,
-  listTokens,
-  listSessions,
-  listRequests,
-  listOrders,
-  listPets,
-  listCategories,
-  getKey,
-  getToken,
-  getSession,
-  getOrder,
-  getPet,
-  getCategory,
-  createKey,
-  updateKey,
-  rotateKey,
-  endGraces,
-  pauseKey,
-  resumeKey,
-  revokeKey,
-  liftBan,
-  renameCategory,
-  deleteCategory,
-  createToken,
-  revokeToken,
-  revokeTokens,
-  endSession,
-  endSessions,
-  listKeyRequests,
-  getRequest,
-  whyRefused,
-  getUsage,
-];
+const NOUNS = [keys, bans, categories, pets, orders, usage, requests, why, audit, tokens, sessions];
+
+/** Every operation that a noun exports. The router and the contract are made from this list. */
+export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = NOUNS.flatMap((noun) =>
+  Object.values<unknown>({ ...noun }).filter(isOperation),
+);
+
+function isOperation(exported: unknown): exported is OperatorOperation {
+  return typeof exported === 'object' && exported !== null && 'handle' in exported;
+}

@@ -66,6 +66,13 @@ export const Revocation = objectOf('Revocation', 'How a key is revoked: there is
   properties: {},
 });
 
+export const Reset = objectOf('Reset', 'Which windows are reset', {
+  additionalProperties: false,
+  properties: {
+    window: { type: 'string', enum: ['both', 'minute', 'day'], description: 'The window; both if it is missing' },
+  },
+});
+
 export const Key = responseOf('Key', 'An API key, without its secret', {
   optional: ['graces'],
   properties: {
@@ -99,6 +106,24 @@ export const Key = responseOf('Key', 'An API key, without its secret', {
     },
   },
 });
+/** A key in examples. */
+export const KEY_EXAMPLE = {
+  id: 'key_VXnvMwGskigm0Sfq',
+  name: 'shop',
+  prefix: 'petcat_live_MJPj',
+  environment: 'production',
+  plan: 'pro',
+  limits: { minute: 300, day: 10_000 },
+  scopes: ['categories:read'],
+  createdAt: '2026-01-01T12:00:00Z',
+  expiresAt: null,
+  revokedAt: null,
+  pausedAt: null,
+  owner: 'cus_42',
+  lastUsedAt: null,
+  usedToday: 0,
+  ban: null,
+};
 
 /** A key with its secret, which no later answer repeats. */
 export const IssuedKey = {

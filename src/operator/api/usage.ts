@@ -90,24 +90,20 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
     if (query.key !== undefined && !service && !(await storage.keys.find(query.key)))
       throw new CatalogError('not_found', `There is no key ${query.key}`);
     const report = usageReport(query, now, { isStored: !service });
-    const widened = report.steps.map(widening).join('');
-    const note = service ? undefined : `${NOTE}${report.isSeries ? '' : widened}`;
-    if (report.group === 'all') return { json: await allUsageRows(caller, report), note };
+    if (report.group === 'all') return { json: await allUsageRows(caller, report) };
     const order = USAGE_SORTS.find((each) => each === sort);
     if (order && !report.isSeries) {
       const all = (await allUsageRows(caller, report)).sort(
         (one, other) => weightOf(other, order) - weightOf(one, order),
       );
       const [from, end] = [place?.number ?? 0, (place?.number ?? 0) + limit];
-      return { json: all.slice(from, end), last: end < all.length ? { number: end, id: '' } : undefined, note };
+      return { json: all.slice(from, end), last: end < all.length ? { number: end, id: '' } : undefined };
     }
     const behind = place && { ...place, id: `${Buffer.from(place.id, 'base64url')}` };
     const { rows, last } = await usageRows({ storage }, report, { behind, limit });
-    return { json: rows, last: last && { ...last, id: Buffer.from(last.id).toString('base64url') }, note };
+    return { json: rows, last: last && { ...last, id: Buffer.from(last.id).toString('base64url') } };
   },
 });
-
-const NOTE = 'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest';
 
 /** A report of usage: what is added up, in which steps. */
 interface UsageReport {
@@ -143,12 +139,4 @@ function usageReport(
 
 function groupIn(wanted: string | undefined, isSeries: boolean): UsageReport['group'] {
   return USAGE_GROUPS.find((group) => group === wanted) ?? (isSeries ? 'all' : 'key');
-}
-
-/** Says how far a range was widened; minutes go without saying. */
-function widening({ period, since, until }: UsageStep): string {
-  if (period === 'minute') return '';
-  const { seconds } = USAGE_PERIODS[period];
-  const to = until === undefined ? '' : ` to ${utc(Math.ceil(until / seconds) * seconds)}`;
-  return `\nOf whole ${period}s, from ${utc(Math.floor(since / seconds) * seconds)}${to}`;
 }

@@ -13,7 +13,7 @@ import { Why } from './schema.ts';
 
 const KEPT_OF_KEY_MAX = 400;
 /** The number of keys that a text may mean. */
-export const KEYS_LIKE_MAX = 10;
+const KEYS_LIKE_MAX = 10;
 const SUBJECT = byText('A request id, or the name, owner, id or prefix of a key');
 
 /** The reason for an answer in one sentence, and what the caller and the operator can do. */

@@ -95,6 +95,10 @@ function addOptions(command: Command, operation: OperatorOperation, operands: re
   const { list, body, usual = {} } = operation;
   for (const [name, { about, values, schema }] of Object.entries(parametersOf(operation))) {
     if (operands.includes(name)) continue;
+    if (values?.[0] === 'true') {
+      command.option(optionOf(name), about);
+      continue;
+    }
     const operand = values ? name : 'minimum' in schema ? 'number' : 'example' in schema ? 'when' : 'text';
     const text = values && values.length < 12 ? `${about}: ${values.join(', ')}` : about;
     command.option(`${optionOf(name)} <${operand}>`, text, usual[name]);
@@ -117,7 +121,7 @@ function requestOf(
   const query = new URLSearchParams();
   for (const name of Object.keys(parametersOf(operation))) {
     const text = operands[name] ?? options[name];
-    if (typeof text === 'string') query.set(name, text);
+    if (text !== undefined) query.set(name, `${text}`);
   }
   const members = Object.entries(body?.schema.properties ?? {}).map(
     ([name, schema]) => [name, operands[name] ?? readMember(options, name, schema as Schema)] as const,
@@ -152,14 +156,12 @@ async function listed(
   const { limit, csv } = context.options;
   const most = limit === undefined ? Number.POSITIVE_INFINITY : LIMIT.read(`${limit}`, '--limit', context.now);
   const rows: object[] = [];
-  let note: string | undefined;
   for await (const page of context.pages(operation, request)) {
     rows.push(...(page.json as object[]).slice(0, most - rows.length));
-    note = page.note;
     if (rows.length >= most) break;
   }
   if (csv && list?.csv) return { text: csvOf(csvColumns(list.csv, request.query), rows.map(list.csv.row)).trimEnd() };
-  if (rows.length > 0) return { json: rows, text: tableOf(operation, rows, context.now), note };
+  if (rows.length > 0) return { json: rows, text: tableOf(operation, rows, context.now) };
   const isFiltered = [...(request.query ?? [])].some(([name, text]) => text !== usual[name]);
   return { json: rows, text: '', note: isFiltered ? `No ${list?.noun[0]} matches` : none };
 }

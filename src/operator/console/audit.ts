@@ -5,7 +5,7 @@ import { utc } from '../../stdx/time.ts';
 import { type AuditJson, listAudit } from '../api/audit.ts';
 import { call } from '../api/operation.ts';
 import type { ConsoleContext } from './frame/context.ts';
-import { empty, foreign, utcMoment } from './frame/element.ts';
+import { empty, foreign, secondOf } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 
@@ -21,14 +21,12 @@ export const WAYS = {
   api: 'API',
   service: 'service',
 } as const;
-/** A creation or a deletion has one line of at most so many values, which unfolds. */
-const FOLDED_VALUES = 2;
 
 const TABLE = {
   path: '/audit',
   title: 'Audit',
   columns: [
-    { label: 'When', cell: ({ at }: AuditJson) => utcMoment(secondsOf(at)) },
+    { label: 'When', cell: ({ at }: AuditJson) => secondOf(secondsOf(at)) },
     'actor',
     'action',
     'target',
@@ -38,7 +36,7 @@ const TABLE = {
     actor: (entry: AuditJson) => operatorLink(entry),
     action: ({ action }: AuditJson) => html`<code>${action}</code>`,
     target: ({ action, target }: AuditJson) => targetLink(action, target),
-    change: ({ before, after }: AuditJson) => change(before, after),
+    change: ({ before, after }: AuditJson) => difference(before, after),
   },
 };
 
@@ -75,21 +73,6 @@ function targetLink(action: string, target: string): Html {
   if (kind === 'categories') return html`<a href="/console/categories">${target}</a>`;
   const short = target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target;
   return html`<a href="/console${kind === 'operator' ? '/tokens' : '/sessions'}"><code>${short}</code></a>`;
-}
-
-/** Every field on either side, with its old and its new value; of a creation or a deletion one line, which unfolds. */
-function change(before: unknown, after: unknown): Html {
-  const [old, current] = [fieldsOf(before), fieldsOf(after)];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
-  const all = difference(before, after);
-  const isWhole = before === null || after === null;
-  if (!isWhole || names.length <= FOLDED_VALUES) return all;
-  const whole = before === null ? current : old;
-  const shown = names.slice(0, FOLDED_VALUES).map((name, index) => {
-    const value = foreign(format(name, whole[name]));
-    return html`${index > 0 ? ', ' : ''}${before === null ? html`<ins>${value}</ins>` : html`<del>${value}</del>`}`;
-  });
-  return html`<details class="folded"><summary>${shown}</summary>${all}</details>`;
 }
 
 /** Every field on either side, with its old and its new value. */

@@ -11,7 +11,7 @@ import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { count, empty, foreign, moment } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { type HistoryJson, historySection } from './history.ts';
-import { listPages, rowsTable } from './list-pages.ts';
+import { listPages } from './list-pages.ts';
 
 /** The pages of categories, pets and orders. */
 
@@ -26,7 +26,6 @@ interface ListedPet {
 type ListedOrder = Order & { readonly petName: string | null };
 type Recorded<T> = T & { readonly removed: boolean; readonly history: readonly HistoryJson[] };
 
-const ORDERS_MAX = 50;
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   available: 'badge good',
   pending: 'badge warning',
@@ -143,18 +142,13 @@ async function showPet(context: ConsoleContext): Promise<View> {
   const { json } = await call(getPet, context.caller, { id: context.id });
   const { id, name, status, categoryId, quantity, history } = json as Recorded<ListedPet>;
   const category = await context.storage.categories.find(categoryId);
-  const query = new URLSearchParams({ pet: `${id}`, limit: `${ORDERS_MAX}` });
-  const orders = await call(listOrders, context.caller, { query });
-  const rows = orders.json as readonly Order[];
   const all = html`<p><a href="/console${addressOf('/orders', { pet: `${id}` })}">All orders of the pet</a></p>`;
   const content = html`<p class="crumb"><a href="/console/pets">Pets</a></p>
 <h1>${foreign(name)} ${statusBadge(status)}</h1>
 <dl class="facts"><dt>Id</dt><dd>${id}</dd>
 <dt>Category</dt><dd>${categoryLink(categoryId, category?.name)}</dd>
 <dt>In stock</dt><dd>${count(quantity)}</dd></dl>
-<h2>Orders</h2>
-${rows.length > 0 ? rowsTable(listOrders, ORDERS, { context, rows }) : html`<p class="soft">No order is open or complete for this pet.</p>`}
-${orders.last ? all : ''}
+${all}
 ${historySection(history)}`;
   return { section: '/pets', title: name, content };
 }

@@ -24,13 +24,13 @@ import { addressWithoutSecrets } from './frame/list.ts';
 import { createExamination } from './health.ts';
 import { keyForms } from './key-forms.ts';
 import { keyRoutes } from './keys.ts';
-import { createMost, overviewRoutes } from './overview.ts';
-import { ownerRoutes } from './owner.ts';
+import { overviewRoutes } from './overview.ts';
+import { ownerForms, ownerRoutes } from './owner.ts';
 import { requestRoutes } from './requests.ts';
 import { whyRoutes } from './why.ts';
 
 const NO_FORM = new URLSearchParams();
-const FORMS = [...keyForms, ...accessForms, ...catalogForms];
+const FORMS = [...keyForms, ...ownerForms, ...accessForms, ...catalogForms];
 /** Success notices, keyed by the `done` query parameter. */
 const NOTICES = new Map([['unchanged', 'Nothing was changed.'], ...FORMS.map(({ notice }) => notice)]);
 
@@ -52,7 +52,6 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const signIn = createSignIn(options.storage.sessions, options.identity);
   const login = createLogin(options);
-  const most = createMost(options);
   const { time } = options;
   const examination = createExamination(options);
   const exports = new CsvExports();
@@ -79,7 +78,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     if ('status' in found) return found;
     const { storage, environment, service } = options;
     const caller = { storage, environment, service, now, by: found.by, role: found.session.role };
-    const state = { most, examination, exports };
+    const state = { examination, exports };
     const context = { ...options, ...found, ...state, exchange, now, caller, form: NO_FORM, id: '' };
     const draw = (view: View) => page(context, view, NOTICES);
     try {

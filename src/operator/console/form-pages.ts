@@ -28,6 +28,8 @@ interface FormPage extends FieldWords {
   nameOf?(row: Row): string;
   /** The page of a target, to which a change leads back; the list without it. */
   readonly hasPage?: true;
+  /** The page that it leads back to, where that is neither the target's nor the list. */
+  back?(context: ConsoleContext): string;
   /** The question that it asks before it is done. */
   ask?(row: Row, context: ConsoleContext): Html | Promise<Html>;
   /** The form as it is first shown. */
@@ -92,20 +94,22 @@ async function formPage(
   const seen =
     of && target && html`<input type="hidden" name="seen" value="${tagOf(of, target)?.replaceAll('"', '') ?? ''}">`;
   const name = target && nameOf ? nameOf(row) : '';
-  const crumb = name === '' ? '' : html` <a href="/console${backTo(page, id)}">${foreign(name)}</a>`;
-  const form = html`${seen ?? ''}<div class="fields">${fieldsOf(operation, page, { values: { ...operation.usual, ...page.first?.(row), ...values }, mistakes })}<div class="row"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button><a class="button" href="/console${backTo(page, id)}">Cancel</a></div></div>`;
+  const back = backTo(page, context);
+  const crumb = name === '' ? '' : html` <a href="/console${back}">${foreign(name)}</a>`;
+  const form = html`${seen ?? ''}<div class="fields">${fieldsOf(operation, page, { values: { ...operation.usual, ...page.first?.(row), ...values }, mistakes })}<div class="row"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button><a class="button" href="/console${back}">Cancel</a></div></div>`;
   const section = path.charAt(1).toUpperCase() + path.slice(2);
-  const content = html`<p class="crumb"><a href="/console${path}">${section}</a>${crumb}</p>
+  const query = operation.filters ? `?${context.exchange.query}` : '';
+  const content = html`<p class="crumb"><a href="/console${page.back ? back : path}">${section}</a>${crumb}</p>
 <h1>${title}</h1>
 ${mistakeSummary(mistakes)}
-${target ? ((await page.ask?.(row, context)) ?? '') : ''}
-${post(context, addressOf(operation, page, id), form)}`;
+${of && !target ? '' : ((await page.ask?.(row, context)) ?? '')}
+${post(context, `${addressOf(operation, page, id)}${query}`, form)}`;
   return { section: path, title: `${title.replace('?', '')}${name && ` ${name}`}`, content, status };
 }
 
 /** The page that a form leads back to. */
-function backTo({ path, hasPage }: FormPage, id: string): string {
-  return hasPage && id !== '' ? `${path}/${id}` : path;
+function backTo({ path, hasPage, back }: FormPage, context: ConsoleContext, id = context.id): string {
+  return back?.(context) ?? (hasPage && id !== '' ? `${path}/${id}` : path);
 }
 
 async function sent(operation: OperatorOperation, page: FormPage, context: ConsoleContext): Promise<View | Answer> {
@@ -116,11 +120,12 @@ async function sent(operation: OperatorOperation, page: FormPage, context: Conso
   const seen = field(form, 'seen');
   try {
     const before = of && operation.method === 'PATCH' && tagOf(of, await call(of, caller, { id }));
-    const result = await call(operation, caller, { id, body, ifMatch: seen === '' ? undefined : `"${seen}"` });
+    const { query } = context.exchange;
+    const result = await call(operation, caller, { id, query, body, ifMatch: seen === '' ? undefined : `"${seen}"` });
     if (result.secret !== undefined) return secretPage(operation, page, { context, result, body });
     const isSame = before !== undefined && tagOf(operation, result) === before;
     const isGone = operation.method === 'DELETE' && result.row === undefined;
-    return seeOther(isGone ? page.path : backTo(page, id), isSame ? 'unchanged' : operation.name);
+    return seeOther(isGone ? page.path : backTo(page, context), isSame ? 'unchanged' : operation.name);
   } catch (error) {
     if (!(error instanceof CatalogError) || !IN_THE_FORM.includes(error.code)) throw error;
     if (error.code === 'precondition_failed') {
@@ -143,7 +148,7 @@ function secretPage(
 ): View {
   const { done, after, nameOf, path } = page;
   const row = result.json as Row;
-  const back = backTo(page, `${row.id}`);
+  const back = backTo(page, context, `${row.id}`);
   const isKey = member === 'key';
   const label = html`${isKey ? 'API key' : 'Token'} of <strong>${foreign(nameOf?.(row) ?? '')}</strong>`;
   const content = html`<h1>${done}</h1>

@@ -5,7 +5,17 @@ import { weightOf } from '../../catalog/usage.ts';
 import { html } from '../../http/html.ts';
 import { DAY_SECONDS, parseDuration } from '../../stdx/duration.ts';
 import { liftBan } from '../api/bans.ts';
-import { createKey, endGraces, getKey, pauseKey, resumeKey, revokeKey, rotateKey, updateKey } from '../api/keys.ts';
+import {
+  createKey,
+  endGraces,
+  getKey,
+  pauseKey,
+  resetKey,
+  resumeKey,
+  revokeKey,
+  rotateKey,
+  updateKey,
+} from '../api/keys.ts';
 import { type FormPages, formPages } from './form-pages.ts';
 import { count, counted, foreign, moment } from './frame/element.ts';
 import { secondsOf } from './list-pages.ts';
@@ -122,6 +132,22 @@ export const resume = formPages(resumeKey, {
   done: 'The key was resumed. Requests with it are accepted.',
 });
 
+export const reset = formPages(resetKey, {
+  ...OF_A_KEY,
+  button: 'Reset the windows',
+  labels: { window: 'What is reset' },
+  options: {
+    window: [
+      { value: 'both', label: 'both windows' },
+      { value: 'minute', label: 'the minute' },
+      { value: 'day', label: 'the day' },
+    ],
+  },
+  ask: ({ name }: KeyJson) =>
+    html`<p class="lead">What <strong>${foreign(name)}</strong> has used becomes 0, on every instance within a second; the windows end when they would have. Usage stays as it is, and so does a ban.</p>`,
+  done: 'The windows were reset.',
+});
+
 export const banLift = formPages(liftBan, {
   ...OF_A_KEY,
   verb: 'lift-ban',
@@ -129,7 +155,17 @@ export const banLift = formPages(liftBan, {
   done: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
 });
 
-export const keyForms: readonly FormPages[] = [newKey, editKey, rotation, graceEnd, revocation, pause, resume, banLift];
+export const keyForms: readonly FormPages[] = [
+  newKey,
+  editKey,
+  rotation,
+  graceEnd,
+  revocation,
+  pause,
+  resume,
+  reset,
+  banLift,
+];
 
 function limitsOf(plan: PlanName): string {
   if (plan === 'enterprise') return 'custom limits';

@@ -7,14 +7,36 @@ import { NEAR_LIMIT_PERCENT, refusedUntil } from '../../catalog/window-counts.ts
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { listKeys, stateText } from '../api/keys.ts';
+import { latestFailure } from '../api/why.ts';
 import { latestChanges, operatorLink } from './audit.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { cardTable, count, duration, empty, foreign, long, moment, numeric, secondOf } from './frame/element.ts';
-import { banLift, graceEnd, pause as pausing, resume } from './key-forms.ts';
-import { isoMoment, listPages, stateCell } from './list-pages.ts';
+import { addressOf } from './frame/list.ts';
+import { banLift, graceEnd, pause as pausing, reset, resume } from './key-forms.ts';
+import { isoMoment, type ListPage, listPages, stateCell } from './list-pages.ts';
+import { ended, verdict } from './requests.ts';
 import { ownerLink, usageOf } from './usage.ts';
 
 const BANS_SHOWN_MAX = 20;
+const KEPT_OF_KEY_MAX = 400;
+
+const CELLS: ListPage['cells'] = {
+  name: ({ id, name, prefix }: KeyJson) =>
+    html`<a href="/console/keys/${id}">${foreign(name)}</a><code class="under">${prefix}…</code>`,
+  state: (key: KeyJson, { now }) => stateCell(stateText(key, now)),
+  owner: ({ owner }: KeyJson) => ownerLink(owner),
+  usedToday: ({ usedToday, limits }: KeyJson) => html`${Math.floor((100 * usedToday) / limits.day)} %`,
+  lastUsedAt: ({ lastUsedAt }: KeyJson) =>
+    lastUsedAt === null ? html`<span class="soft">never</span>` : isoMoment(lastUsedAt),
+};
+
+/** A table of the keys of one owner. */
+export const KEYS_TABLE = {
+  path: '/keys',
+  title: 'Keys',
+  columns: ['name', 'state', 'plan', 'usedToday', 'lastUsedAt'],
+  cells: CELLS,
+};
 
 /** The list of keys, and the page of one. */
 export const keyRoutes = [
@@ -34,15 +56,7 @@ export const keyRoutes = [
         cell: ({ createdAt }: KeyJson) => isoMoment(createdAt),
       },
     ],
-    cells: {
-      name: ({ id, name, prefix }: KeyJson) =>
-        html`<a href="/console/keys/${id}">${foreign(name)}</a><code class="under">${prefix}…</code>`,
-      state: (key: KeyJson, { now }) => stateCell(stateText(key, now)),
-      owner: ({ owner }: KeyJson) => ownerLink(owner),
-      usedToday: ({ usedToday, limits }: KeyJson) => html`${Math.floor((100 * usedToday) / limits.day)} %`,
-      lastUsedAt: ({ lastUsedAt }: KeyJson) =>
-        lastUsedAt === null ? html`<span class="soft">never</span>` : isoMoment(lastUsedAt),
-    },
+    cells: CELLS,
     sorts: {
       name: ['name'],
       state: ['expiry'],
@@ -79,7 +93,7 @@ async function showKey(context: ConsoleContext): Promise<View> {
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
 <div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(context, key, grace))}</div>
 ${facts(key, lastUsedAt, creation)}
-<p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
+${refusals(context, key)}
 ${await windows(context, key)}
 ${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await usageOf(context, ['route'], { keyId: key.id, limits: key.limits })}</div>`}
 ${await banHistory(context, key)}
@@ -94,6 +108,15 @@ export async function findKey({ storage }: ConsoleContext, id: string): Promise<
   const key = await storage.keys.find(id);
   if (key) return key;
   throw new CatalogError('not_found', `There is no key ${id}; the list of keys shows them all`);
+}
+
+/** Why the key is refused, or was the last time. */
+function refusals({ service, now }: ConsoleContext, key: ApiKey): Html {
+  const latest = latestFailure(service.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
+  const last = latest
+    ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console${addressOf('/requests/why', { q: latest.requestId })}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
+    : html`<p class="soft" role="status">This instance keeps no refused or failed request of this key.</p>`;
+  return html`<div id="why" data-live>${ended(key, now)}${last}<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p></div>`;
 }
 
 function noRequests({ url }: ConsoleContext): Html {
@@ -120,7 +143,7 @@ ${may(context, 'keys') ? banLift.button(context, { id: key.id }) : ''}</div>`;
 export function keyActions(context: ConsoleContext, { id, revokedAt, pausedAt }: ApiKey): Html {
   if (revokedAt !== null || !may(context, 'keys')) return html``;
   const pause = html`<a class="button" href="/console${(pausedAt === null ? pausing : resume).pathOf(id)}">${pausedAt === null ? 'Pause' : 'Resume'}</a>`;
-  return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a>${pause}<a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
+  return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a>${pause}<a class="button" href="/console${reset.pathOf(id)}">Reset</a><a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
 }
 
 function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry | undefined): Html {

@@ -1,14 +1,6 @@
 import { type Html, html } from '../../http/html.ts';
 import { placeText } from '../../http/operations/paging.ts';
-import type { Filters } from '../api/filters.ts';
-import {
-  type CallRequest,
-  type Column,
-  call,
-  type OperatorOperation,
-  parametersOf,
-  type Result,
-} from '../api/operation.ts';
+import { type Column, call, type OperatorOperation, parametersOf, type Result } from '../api/operation.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, type View } from './frame/context.ts';
 import { cardTable, counted, empty, moment, pager } from './frame/element.ts';
 import {
@@ -71,35 +63,22 @@ export function exportRoute(operation: OperatorOperation, path: string): Console
   const file = `attachment; filename="${path.slice(1)}.csv"`;
   const handle: ConsoleRoute['handle'] = (context) => {
     const { exchange, caller } = context;
-    const { request } = requested(operation, context);
+    const request = { query: new URLSearchParams(requested(operation, context)) };
     return context.exports.answer(operation, caller, { exchange, request, headers: ['Content-Disposition', file] });
   };
   return onGet(`${path}/export`, handle, operation.permission);
 }
 
-/** The call that an address asks for. A parameter that cannot be read is left out, which its field says. */
-function requested(operation: OperatorOperation, { exchange: { query }, now }: ConsoleContext) {
-  const parameters = parametersOf(operation);
-  const texts: Record<string, string> = {};
-  const wrong = new Map<string, string>();
-  for (const [name, filter] of Object.entries(parameters)) {
-    const text = textIn(query, name, filter);
-    if (text === '') continue;
-    try {
-      filter.read(text, name, now);
-      texts[name] = text;
-    } catch (error) {
-      wrong.set(name, (error as Error).message);
-    }
-  }
-  const request: CallRequest = { query: new URLSearchParams(texts) };
-  return { parameters, texts, wrong, request };
+/** The parameters that an address asks for, without empty fields. */
+function requested(operation: OperatorOperation, { exchange: { query } }: ConsoleContext): Record<string, string> {
+  const all = Object.entries(parametersOf(operation)).map(([name, filter]) => [name, textIn(query, name, filter)]);
+  return Object.fromEntries(all.filter(([, text]) => text !== ''));
 }
 
 async function listPage(operation: OperatorOperation, page: ListPage, context: ConsoleContext): Promise<View> {
   const { path, title } = page;
   const { noun = ['', ''] as const, csv } = operation.list ?? {};
-  const { parameters, texts, wrong } = requested(operation, context);
+  const texts = requested(operation, context);
   const cursor = context.exchange.query.get('cursor') ?? '';
   const asked = new URLSearchParams({ ...texts, limit: `${ROWS_PER_PAGE}` });
   if (cursor !== '') asked.set('cursor', cursor);
@@ -117,7 +96,7 @@ async function listPage(operation: OperatorOperation, page: ListPage, context: C
   const count = total === undefined ? '' : counted(total, ...noun);
   const content = html`<div class="heading"><h1>${title}</h1>${page.head?.(context) ?? ''}</div>
 ${page.lead?.(context) ?? ''}
-${hasNone ? '' : filtersOf(operation, page, { context, parameters, isFiltered, wrong })}
+${hasNone ? '' : filtersOf(operation, page, { context, isFiltered })}
 ${hasNone || (count === '' && !csv) ? '' : html`<div class="heading"><p class="soft">${count}</p>${csv ? csvLink(`${path}/export`, texts) : ''}</div>`}
 ${listed}
 ${pager(cursor === '' ? undefined : addressOf(path, texts), next, ['First page', 'Next'])}
@@ -192,25 +171,20 @@ function textIn(query: URLSearchParams, name: string, { isWide }: { readonly isW
 }
 
 function filtersOf(
-  { list }: OperatorOperation,
+  operation: OperatorOperation,
   { path }: ListPage,
-  {
-    context,
-    parameters,
-    isFiltered,
-    wrong,
-  }: { context: ConsoleContext; parameters: Filters; isFiltered: boolean; wrong: ReadonlyMap<string, string> },
+  { context, isFiltered }: { context: ConsoleContext; isFiltered: boolean },
 ): Html {
   const { query } = context.exchange;
-  const fields = Object.entries(parameters).flatMap(([name, { label, values, choices, isWide }]) => {
-    const usual = name === 'sort' ? (list?.sorts?.[0]?.value ?? '') : '';
+  const fields = Object.entries(parametersOf(operation)).flatMap(([name, { label, values, choices, isWide }]) => {
+    const usual = name === 'sort' ? (operation.list?.sorts?.[0]?.value ?? '') : '';
     const text = textIn(query, name, { isWide });
     if (label === undefined) return text === '' ? [] : [textField(name, name, text)];
     const options = choices ?? values?.map((value) => ({ value, label: value }));
-    if (!options) return [textField(name, label, text, { isWide: isWide ?? false, wrong: wrong.get(name) })];
+    if (!options) return [textField(name, label, text, { isWide: isWide ?? false })];
     const all = name === 'sort' ? options : [ANY, ...options];
     // Any text may stand in the address, where the choices are only the usual ones.
-    const isOther = !values && text !== '' && !wrong.has(name) && !options.some(({ value }) => value === text);
+    const isOther = text !== '' && !options.some(({ value }) => value === text);
     const offered = isOther ? [...all, { value: text, label: text }] : all;
     return [choiceField(query, name, { label, options: offered, usual })];
   });

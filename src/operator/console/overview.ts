@@ -1,24 +1,19 @@
 import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { mostOf, type UsageSort, type UsageSum } from '../../catalog/usage.ts';
+import { mostOf, type UsageSort } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, type ConsoleOptions, may, onGet } from './frame/context.ts';
+import { type ConsoleContext, may, onGet } from './frame/context.ts';
 import { count, duration, moment } from './frame/element.ts';
-import { keptResult } from './frame/kept.ts';
-import { addressOf, choiceLinks } from './frame/list.ts';
+import { addressOf, choiceLinks, csvLink } from './frame/list.ts';
 import { healthSection } from './health.ts';
 import { banLift } from './key-forms.ts';
 import { noKeyYet } from './keys.ts';
-import { endOf, firstStep, type Range, rangeIn } from './range.ts';
+import { endOf, firstStep, minuteText, type Range, rangeIn } from './range.ts';
 import type { Rates } from './rates.ts';
 import { heading, keyLink, keyNames, sortIn, sumsTable, usageOf } from './usage.ts';
 
 const BANS_MAX = 10;
 const MOST_MAX = 10;
-const MOST_KEPT_MS = 5_000;
-/** Operators may ask for any number of ranges from one moment to another. */
-const MOST_KEPT_MAX = 100;
 const GROUPS = [
   { value: '', label: 'by key' },
   { value: 'owner', label: 'by owner' },
@@ -68,40 +63,31 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 </dl></section>`;
 }
 
-/** Creates a query that keeps its results for a few seconds. */
-export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
-  const kept = new BoundedMap<ReturnType<typeof keptResult<readonly UsageSum[]>>>(MOST_KEPT_MAX);
-  return ({ range, group, sort }) => {
-    const work = async () => {
-      const since = firstStep(range, time.now().unix);
-      const sums = await storage.usage.sums({ period: range.period, since, until: endOf(range), group });
-      return mostOf(sums, sort).slice(0, MOST_MAX);
-    };
-    const name = `${range.name} ${group} ${sort}`;
-    const latest = kept.get(name) ?? keptResult(work, { keptMs: MOST_KEPT_MS, time });
-    kept.set(name, latest);
-    return latest();
-  };
-}
-
 /** The keys or owners with the most requests, refusals or errors in a range. */
 async function mostSection(context: ConsoleContext, range: Range): Promise<Html> {
   const { query } = context.exchange;
   const group = query.get('by') === 'owner' ? 'owner' : 'key';
   const sort = sortIn(query);
-  const found = await context.most({ range, group, sort });
+  const { period } = range;
+  const sums = await context.storage.usage.sums({
+    period,
+    since: firstStep(range, context.now),
+    until: endOf(range),
+    group,
+  });
+  const found = mostOf(sums, sort).slice(0, MOST_MAX);
+  const all = { group, sort, since: minuteText(firstStep(range, context.now)) };
   const links = choiceLinks(context.exchange, { name: 'by', label: 'Keys or owners', options: GROUPS });
   return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
 <h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
 ${links}
-${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found, { withOwner: group === 'key' })}
+${found.length === 0 ? await nothing(context, range) : html`${sumsTable(group, found, { withOwner: group === 'key' })}${csvLink('/usage/export', all, 'All, as CSV')}`}
 </section>`;
 }
 
-async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
+async function nothing(context: ConsoleContext, { words }: Range): Promise<Html> {
   const hasKeys = (await context.storage.keys.count({ now: context.now })) > 0;
-  if (!hasKeys) return noKeyYet(context);
-  return html`<p class="soft">${sort === 'requests' ? `No requests with a key in ${words}` : `None in ${words}`}.</p>`;
+  return hasKeys ? html`<p class="soft">None in ${words}.</p>` : noKeyYet(context);
 }
 
 async function bans(context: ConsoleContext): Promise<Html> {

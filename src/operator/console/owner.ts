@@ -1,27 +1,65 @@
 import { CatalogError } from '../../catalog/error.ts';
+import type { KeyJson } from '../../catalog/operator/json.ts';
 import { quote } from '../../catalog/validate.ts';
 import { html } from '../../http/html.ts';
+import { listKeys, pauseKeys, resetKeys, resumeKeys } from '../api/keys.ts';
+import { call, type OperatorOperation } from '../api/operation.ts';
 import { getUsage } from '../api/usage.ts';
-import { type ConsoleContext, onGet, type View } from './frame/context.ts';
-import { counted, foreign } from './frame/element.ts';
+import { formPages } from './form-pages.ts';
+import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
+import { count, counted, foreign } from './frame/element.ts';
 import { addressOf, csvLink, wholeText } from './frame/list.ts';
-import { exportRoute } from './list-pages.ts';
+import { KEYS_TABLE } from './keys.ts';
+import { exportRoute, rowsTable } from './list-pages.ts';
 import { timeText } from './range.ts';
 import { usageOf } from './usage.ts';
 
-/** The page of an owner: what all keys of a customer used, and the CSV of usage. */
+/** The page of an owner: the keys of a customer, what they may use and used, and what changes all of them. */
+
+const KEYS_MAX = 20;
+
+const ofAll = (operation: OperatorOperation, verb: string, words: { button: string; what: string; done: string }) =>
+  formPages(operation, {
+    path: '/owner',
+    verb,
+    button: words.button,
+    back: (context) => addressOf('/owner', { owner: ownerIn(context) }),
+    ask: (_row, context) =>
+      html`<p class="lead">${words.what} every key of <strong>${foreign(ownerIn(context))}</strong> that is not revoked.</p>`,
+    done: words.done,
+  });
+
+export const ownerForms = [
+  ofAll(pauseKeys, 'pause', { button: 'Pause all keys', what: 'Pauses', done: 'All keys were paused.' }),
+  ofAll(resumeKeys, 'resume', { button: 'Resume all keys', what: 'Resumes', done: 'All keys were resumed.' }),
+  ofAll(resetKeys, 'reset', { button: 'Reset all keys', what: 'Resets both windows of', done: 'All keys were reset.' }),
+];
+
 export const ownerRoutes = [onGet('/owner', showOwner), exportRoute(getUsage, '/usage')];
 
 async function showOwner(context: ConsoleContext): Promise<View> {
-  const { storage, exchange, now } = context;
-  const owner = wholeText(exchange.query, 'owner');
-  const keys = await storage.keys.count({ owner, now });
-  if (keys === 0) throw new CatalogError('not_found', `No key has the owner ${quote(owner)}`);
+  const { exchange, caller } = context;
+  const owner = ownerIn(context);
+  const query = new URLSearchParams({ owner, limit: `${KEYS_MAX}` });
+  const { json, total = 0 } = await call(listKeys, caller, { query });
+  const keys = json as readonly KeyJson[];
+  if (keys.length === 0) throw new CatalogError('not_found', `No key has the owner ${quote(owner)}`);
+  const inUse = keys.filter(({ revokedAt }) => revokedAt === null);
+  const sum = (window: 'minute' | 'day') => count(inUse.reduce((all, { limits }) => all + limits[window], 0));
   const since = timeText(exchange.query, 'since') || '2y';
   const csv = { owner, by: 'month', group: 'key', since, until: timeText(exchange.query, 'until') };
+  const buttons = ownerForms.map(
+    ({ pathOf }, index) =>
+      html`<a class="button" href="/console${addressOf(pathOf(), { owner })}">${['Pause', 'Resume', 'Reset'][index] ?? ''} all</a>`,
+  );
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
-<div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/usage/export', csv, 'CSV by month')}</div>
-<p><a href="/console${addressOf('/keys', { owner })}">${counted(keys, 'key')} of this owner</a></p>
+<div class="heading"><h1>${foreign(owner)}</h1><div class="row">${may(context, 'keys') ? buttons : ''}${csvLink('/usage/export', csv, 'CSV by month')}</div></div>
+<p><a href="/console${addressOf('/keys', { owner })}">${counted(total, 'key')} of this owner</a>${total > KEYS_MAX ? '' : html`, which may make ${sum('minute')} requests a minute and ${sum('day')} a day together`}</p>
+${rowsTable(listKeys, KEYS_TABLE, { context, rows: keys })}
 ${await usageOf(context, ['key', 'route'], { owner })}`;
   return { section: '/keys', title: owner, content };
+}
+
+function ownerIn({ exchange: { query } }: ConsoleContext): string {
+  return wholeText(query, 'owner');
 }

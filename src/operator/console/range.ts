@@ -1,4 +1,4 @@
-import { CatalogError, invalid } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { stepStart, USAGE_PERIODS, type UsagePeriod } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
@@ -59,7 +59,7 @@ export function timeText(query: URLSearchParams, name: 'since' | 'until'): strin
 /** The range that an address asks for, by a usual period (`since=24h`) or by two moments; else the first. */
 export function rangeIn(query: URLSearchParams, now: number): Range {
   const usual = RANGES.find(({ name }) => name === timeText(query, 'since') && timeText(query, 'until') === '');
-  const { span } = readSpan(query, now);
+  const span = usual ? undefined : spanIn(query, now);
   return usual ?? (span ? rangeOf(span, now) : RANGES[0]);
 }
 
@@ -86,16 +86,6 @@ function spanIn(query: URLSearchParams, now: number): Span | undefined {
   throw invalid(
     `since is ${minuteText(since)}, and not before ${to === undefined ? 'now' : `until (${minuteText(to)})`}`,
   );
-}
-
-/** Reads a span, or what is wrong with it. */
-function readSpan(query: URLSearchParams, now: number): { readonly span?: Span | undefined; readonly wrong?: string } {
-  try {
-    return { span: spanIn(query, now) };
-  } catch (error) {
-    if (error instanceof CatalogError) return { wrong: error.message };
-    throw error;
-  }
 }
 
 /** The range of a time, widened to whole steps, as far as usage is kept. */
@@ -146,18 +136,16 @@ export function rangeLinks(exchange: Exchange, now: number): Html {
   const { path, query } = exchange;
   const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
   const others = [...query].filter(([name]) => ![...TIME_PARAMETERS, 'done'].includes(name));
-  const { wrong } = readSpan(query, now);
   const chosen = rangeIn(query, now).name;
   return html`${choiceLinks(exchange, { name: 'since', label: 'Time range', options, chosen, drops: TIME_PARAMETERS })}
-<form class="list-filters span" action="${path}" aria-label="Since and until">${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${spanFields(query, wrong)}<div class="row"><button>Show</button></div></form>`;
+<form class="list-filters span" action="${path}" aria-label="Since and until">${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${spanFields(query)}<div class="row"><button>Show</button></div></form>`;
 }
 
-/** The fields of `since` and `until`, with what is wrong. */
-function spanFields(query: URLSearchParams, wrong: string | undefined): Html[] {
+/** The fields of `since` and `until`. */
+function spanFields(query: URLSearchParams): Html[] {
   return [['since', 'Since (UTC)'] as const, ['until', 'Until (UTC)'] as const].map(([name, label]) =>
     textField(name, label, timeText(query, name), {
       placeholder: '2026-01-31 18:00',
-      wrong: wrong?.startsWith(`${name} `) ? wrong : undefined,
     }),
   );
 }

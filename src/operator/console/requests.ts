@@ -3,9 +3,9 @@ import { outcomeOf, UNMATCHED } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { listRequests } from '../api/requests.ts';
-import { KEYS_LIKE_MAX } from '../api/why.ts';
+import { endOf, reasonFor } from '../api/why.ts';
 import type { ConsoleContext } from './frame/context.ts';
-import { duration, empty, foreign, numeric, secondOf, table } from './frame/element.ts';
+import { duration, empty, numeric, secondOf, table } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { listPages, secondsOf } from './list-pages.ts';
 import { keyLink, keyNames, OUTCOMES } from './usage.ts';
@@ -38,14 +38,14 @@ function addressFor({ exchange: { query } }: ConsoleContext, isPaused: boolean):
 }
 
 /** A table of recent requests. */
-export function requestTable(
+function requestTable(
   label: string,
   requests: readonly RecentRequest[],
-  { names, id, current }: { names: ReadonlyMap<string, string>; id: string; current?: string },
+  { names, id }: { names: ReadonlyMap<string, string>; id: string },
 ): Html {
   const rows = requests.map(
     (request) =>
-      html`<tr data-request="${request.requestId}"${request.requestId === current ? html` aria-current="true"` : ''}><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names)}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
+      html`<tr data-request="${request.requestId}"><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names)}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
   );
   return html`<div class="requests">${table(label, COLUMNS, rows, id)}</div>`;
 }
@@ -74,15 +74,16 @@ function idLink(requestId: string): Html {
   return html`<a href="/console/requests/why?${`${why}`}"><code>${requestId}</code></a>`;
 }
 
-/** Which of several keys is meant; `address` makes the link for an id. */
-export function whichKey(keys: readonly ApiKey[], address: (id: string) => string): Html {
-  const items = keys.map(
-    ({ id, name, prefix, owner }) =>
-      html`<li><a href="${address(id)}">${foreign(name)}</a> <code>${prefix}…</code>${owner === null ? '' : html` <span class="soft">of ${foreign(owner)}</span>`}</li>\n`,
-  );
-  const more =
-    keys.length === KEYS_LIKE_MAX
-      ? html`<p class="soft">These are the newest ${KEYS_LIKE_MAX}; search for more of the name to see others.</p>`
-      : '';
-  return html`<section aria-labelledby="which-heading"><h2 id="which-heading">Which key?</h2><ul class="which">${items}</ul>${more}</section>`;
+/** The answer to “why”, in one sentence, and what the caller can do. */
+export function verdict(request: RecentRequest, key: ApiKey): Html {
+  const { sentence, details } = reasonFor(request, key);
+  const tone = request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served';
+  return html`<div class="verdict ${tone}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
+}
+
+/** Why a key that is revoked, paused or has expired is refused; nothing of another one. */
+export function ended(key: ApiKey, now: number): Html {
+  const end = endOf(key, now);
+  if (!end) return html``;
+  return html`<div class="verdict refused" role="status"><p><strong>${end.what} at ${secondOf(end.at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }

@@ -2,47 +2,37 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import { UNMATCHED } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { endOf, keysLike, latestFailure, reasonFor } from '../api/why.ts';
-import { type ConsoleContext, onGet, type View } from './frame/context.ts';
+import { keysLike, reasonFor } from '../api/why.ts';
+import { type ConsoleContext, onGet, seeOther, type View } from './frame/context.ts';
 import { count, foreign, secondOf } from './frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from './frame/list.ts';
 import { recordedLinks } from './history.ts';
 import { banHistory, banPanel, findKey, keyActions, stateBadge, windows } from './keys.ts';
-import { ownInstance, requestTable, routeOf, statusBadge, whichKey } from './requests.ts';
-
-/** The number of the key's requests that are shown around the one that is asked about. */
-const AROUND = 3;
-const KEPT_OF_KEY_MAX = 400;
+import { ownInstance, routeOf, statusBadge, verdict } from './requests.ts';
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 export const whyRoutes = [onGet('/requests/why', showWhy)];
 
-async function showWhy(context: ConsoleContext): Promise<View> {
+async function showWhy(context: ConsoleContext): Promise<View | Answer> {
   const text = searchText(context.exchange.query, 'q');
+  const request = context.service.recent.find(text);
+  const changed = text === '' ? html`` : await recordedLinks(context, text);
+  const [key, other] = request || text === '' ? [] : await keysLike(context, text);
+  // The page of a key is the answer about it.
+  if (key && !other && changed.text === '') return seeOther(`/keys/${key.id}`);
+  const keys = html`<p role="status"><a href="/console${addressOf('/keys', { q: text })}">Keys that this may mean</a></p>`;
+  const isUnknown = text !== '' && !request && changed.text === '';
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
 <form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id; name, owner, id or prefix of a key; id or <code>Idempotency-Key</code> of an order</label>
 <div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"><button class="primary">Explain</button></div>
 <p class="hint">Every answer has its request id in the header <code>X-Request-Id</code>.</p></form>
-${text === '' ? '' : await answerFor(context, text)}
+${changed}${request ? await aboutRequest(context, request) : key ? keys : isUnknown ? unknown(context, text) : ''}
 <p class="scope">${ownInstance(context)}</p>`;
   return { section: '/requests', title: 'Why was this refused?', content };
-}
-
-async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
-  const changed = await recordedLinks(context, text);
-  const request = context.service.recent.find(text);
-  if (request) {
-    const key = await findKey(context, request.keyId);
-    return html`${changed}${await aboutRequest(context, key, request)}`;
-  }
-  const keys = await keysLike(context, text);
-  const [key] = keys;
-  if (!key) return changed.text === '' ? unknown(context, text) : changed;
-  if (keys.length === 1) return html`${changed}${await aboutKey(context, key)}`;
-  return html`${changed}${whichKey(keys, (id) => `/console/requests/why?${new URLSearchParams({ q: id })}`)}`;
 }
 
 function unknown({ usesRedis }: ConsoleContext, text: string): Html {
@@ -52,13 +42,6 @@ function unknown({ usesRedis }: ConsoleContext, text: string): Html {
 <li>An old request is no longer kept, nor every refusal of a key that met many in a minute.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
 <li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
-}
-
-/** The answer to “why”, in one sentence, and what the caller can do. */
-function verdict(request: RecentRequest, key: ApiKey): Html {
-  const { sentence, details } = reasonFor(request, key);
-  const tone = request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served';
-  return html`<div class="verdict ${tone}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
 }
 
 /** The same as a text that can be sent to the customer. */
@@ -71,13 +54,11 @@ function draft(request: RecentRequest, key: ApiKey): Html {
 <p class="hint" id="copied" role="status"></p></section>`;
 }
 
-async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
+async function aboutRequest(context: ConsoleContext, request: RecentRequest): Promise<Html> {
+  const key = await findKey(context, request.keyId);
   const { requestId, at, durationMs, limit } = request;
   // The limit of one window is kept: if it is none of the key's now, both may have been others.
   const { minute, day } = limit === key.limits.minute || limit === key.limits.day ? key.limits : {};
-  const all = context.service.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
-  const place = all.findIndex((each) => each.requestId === requestId);
-  const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
   return html`${verdict(request, key)}
 ${request.status >= 400 ? draft(request, key) : ''}
 <h2>The request</h2>
@@ -86,31 +67,8 @@ ${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.da
 <h2>Its key</h2>
 ${keyHead(context, key)}
 ${await windows(context, key)}
-<section aria-labelledby="around-heading"><h2 id="around-heading">Requests of the key around it</h2>
-${requestTable('Requests around it', around, { names: new Map([[key.id, key.name]]), id: 'around-rows', current: requestId })}
-<p><a href="/console/requests?key=${key.id}">All recent requests of the key</a> · <a href="/console/requests/why?q=${key.id}">Refusals of the key</a></p></section>
+<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p>
 ${await banHistory(context, key)}`;
-}
-
-async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const all = context.service.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
-  const latest = latestFailure(all);
-  const answer = latest
-    ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console/requests/why?${`${new URLSearchParams({ q: latest.requestId })}`}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
-    : html`<p role="status">This instance keeps no refused or failed request of this key.</p>`;
-  return html`${keyHead(context, key)}
-${ended(key, context.now)}
-${answer}
-${await windows(context, key)}
-<p><a href="/console/requests?key=${key.id}">All recent requests of the key</a></p>
-${await banHistory(context, key)}`;
-}
-
-/** Why a key that is revoked, paused or has expired is refused; nothing of another one. */
-function ended(key: ApiKey, now: number): Html {
-  const end = endOf(key, now);
-  if (!end) return html``;
-  return html`<div class="verdict refused" role="status"><p><strong>${end.what} at ${secondOf(end.at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */

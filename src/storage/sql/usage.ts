@@ -108,8 +108,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
   }
 
   /** The keys that a query selects; undefined for all of them. Their total has a row like that of a key. */
-  async #keyIdsOf({ keyIds, keyId, owner, group }: SumsQuery): Promise<readonly string[] | undefined> {
-    if (keyIds) return keyIds;
+  async #keyIdsOf({ keyId, owner, group }: SumsQuery): Promise<readonly string[] | undefined> {
     if (owner === undefined) {
       if (keyId !== undefined) return [keyId];
       return group === 'all' || group === 'route' ? [ALL_KEYS] : undefined;

@@ -2,7 +2,6 @@ import type { Environment } from '../../../catalog/api-key.ts';
 import { CatalogError } from '../../../catalog/error.ts';
 import { type ConsoleSession, includesRole, type Role } from '../../../catalog/operator/access.ts';
 import type { Storage } from '../../../catalog/storage.ts';
-import type { UsageSort, UsageSum } from '../../../catalog/usage.ts';
 import type { Health } from '../../../http/health.ts';
 import type { Html } from '../../../http/html.ts';
 import type { Answer, Exchange } from '../../../http/transport/exchange.ts';
@@ -15,7 +14,6 @@ import type { CsvExports } from '../../api/csv.ts';
 import type { Caller, ServiceParts } from '../../api/operation.ts';
 import type { IdentitySettings } from '../../session/identity.ts';
 import type { Logins } from '../../session/logins.ts';
-import type { Range } from '../range.ts';
 import type { Rates } from '../rates.ts';
 
 export interface ConsoleOptions {
@@ -55,8 +53,6 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly id: string;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
-  /** Finds the keys or owners with the most of something within a range; undefined while that takes long. */
-  most(wanted: { range: Range; group: 'key' | 'owner'; sort: UsageSort }): Promise<readonly UsageSum[] | undefined>;
   /** The latest findings of `doctor`, and their moment in Unix seconds; undefined where it cannot be run. */
   readonly examination: (() => Promise<{ at: number; findings: readonly Finding[] } | undefined>) | undefined;
 }
@@ -103,6 +99,6 @@ export function insufficientRole(role: Role): CatalogError {
 
 /** Redirects to a page of the console, optionally with a success notice: `done` names it. */
 export function seeOther(path: string, done?: string): Answer {
-  const query = done === undefined ? '' : `?done=${done}`;
+  const query = done === undefined ? '' : `${path.includes('?') ? '&' : '?'}done=${done}`;
   return { status: 303, headers: ['Location', `/console${path}${query}`] };
 }

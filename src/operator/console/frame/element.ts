@@ -9,12 +9,6 @@ export function moment(unixSeconds: number): Html {
   return html`<time datetime="${iso}" title="${date} ${time} UTC">${date} ${time.slice(0, 5)} UTC</time>`;
 }
 
-/** A point in time in UTC with its seconds, for evidence: it is not converted to the reader's zone. */
-export function utcMoment(unixSeconds: number): Html {
-  const iso = utc(unixSeconds);
-  return html`<time class="utc" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
-}
-
 /** A point in time to the second, as `moment` shows one to the minute. */
 export function secondOf(unixSeconds: number): Html {
   const iso = utc(unixSeconds);

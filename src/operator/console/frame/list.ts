@@ -1,7 +1,6 @@
 import { withoutSecret } from '../../../catalog/api-key.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { Exchange } from '../../../http/transport/exchange.ts';
-import { foreign } from './element.ts';
 
 /** Parts that lists have in common: addresses, filters, pages. */
 
@@ -29,16 +28,10 @@ interface ChoiceField {
   readonly usual?: string;
 }
 
-/** A field of a filter with a closed set of values, and what is wrong where the address has another one. */
+/** A field of a filter with a closed set of values. */
 export function choiceField(query: URLSearchParams, name: string, { label, options, usual = '' }: ChoiceField): Html {
   const asked = query.get(name) || usual;
-  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, asked)}</select>${unknownChoice(asked, options)}</div>`;
-}
-
-/** The mistake of a filter that selects by none of its values: it is left out, which must not go unnoticed. */
-function unknownChoice(asked: string, options: readonly Option[]): Html {
-  if (options.some(({ value }) => value === asked)) return html``;
-  return html`<p class="fault" role="alert">There is no “${foreign(asked)}” to select; this filter is not applied.</p>`;
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, asked)}</select></div>`;
 }
 
 /** The options of a field, one of them chosen. */
@@ -53,14 +46,10 @@ export function textField(
   name: string,
   label: string,
   value = '',
-  {
-    isWide = false,
-    wrong,
-    placeholder = '',
-  }: { isWide?: boolean; wrong?: string | undefined; placeholder?: string } = {},
+  { isWide = false, placeholder = '' }: { isWide?: boolean; placeholder?: string } = {},
 ): Html {
   const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
-  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"${placeholder === '' ? '' : html` placeholder="${placeholder}"`}>${wrong === undefined ? '' : html`<p class="fault" role="alert">${wrong}; this filter is not applied.</p>`}</div>`;
+  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"${placeholder === '' ? '' : html` placeholder="${placeholder}"`}></div>`;
 }
 
 /** The filters of a list, sent as its address. */
