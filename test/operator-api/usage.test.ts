@@ -257,6 +257,9 @@ test('every answer to a request with a key is found by its id and by its key, a 
   ]);
   assert.deepEqual(await list('?status=4xx&limit=1'), [['three', 429]]);
   assert.deepEqual(await list('?status=400'), [['one', 400]]);
+  assert.deepEqual([await list('?client=curl'), await list('?client=NODE&limit=1')], [[], [['three', 429]]]);
+  const both = client.send('GET', `/requests?key=${key.prefix}&owner=another`);
+  assert.deepEqual(await json(both), [], 'the filters combine');
   await call('/categories', 'one');
   const newest = await json<KeyRequest>(client.send('GET', '/requests/one'));
   assert.equal(newest.status, 429, 'the newest of two with the same id');

@@ -35,6 +35,7 @@ const EXAMPLE = {
 
 type RequestJson = ReturnType<typeof requestJson>;
 
+const byClient = byText('Only requests whose `User-Agent` has this text', { label: 'Client' });
 const byStatus: Filter<string> = {
   about: 'Only answers with this status, such as `429`, or of this class, such as `4xx`',
   schema: { type: 'string', pattern: STATUS },
@@ -78,7 +79,7 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
     owner: byText("Only requests with keys of this customer's id"),
     status: { ...byStatus, label: 'Status', choices: STATUSES.map((value) => ({ value, label: value })) },
     route: byChoice('Only requests to this route; `unmatched` for addresses without one', ROUTES, { label: 'Route' }),
-    client: byText('Only requests whose `User-Agent` has this text', { label: 'Client' }),
+    client: byClient,
     since: byMoment('Only requests from this moment on', 'past', '1h', { label: 'Since (UTC)' }),
     until: byMoment('Only requests before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until (UTC)' }),
   },
@@ -88,10 +89,11 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
     const recent = recentOf(caller);
     const isKept = key !== undefined && recent.list({ keyId: key, limit: 1 }).length > 0;
     // What is kept of an id needs no database.
-    const meant =
-      key === undefined || isKept ? undefined : (await storage.keys.list({ text: key, now, limit: KEYS_MAX })).keys;
-    const owned = owner ? (await storage.keys.list({ owner, now, limit: KEYS_MAX })).keys : undefined;
-    const keyIds = (meant ?? owned) && new Set((meant ?? owned ?? []).map(({ id }) => id));
+    const idsOf = async (of: { text?: string; owner?: string }) =>
+      new Set((await storage.keys.list({ ...of, now, limit: KEYS_MAX })).keys.map(({ id }) => id));
+    const meant = key === undefined || isKept ? undefined : await idsOf({ text: key });
+    const owned = owner === undefined ? meant : await idsOf({ owner });
+    const keyIds = meant && owned ? meant.intersection(owned) : owned;
     const query = { ...filter, keyId: isKept ? key : undefined, keyIds, before: behind?.number, limit: limit + 1 };
     const rows = recent.list(query);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -107,11 +109,11 @@ export const listKeyRequests = operate('request.list-of-key', 'listKeyRequests',
   permission: 'viewer',
   isOfService: true,
   parameter: KEY_ID,
-  filters: { status: byStatus },
+  filters: { status: byStatus, client: byClient },
   list: { ...LISTED, limitMax: REQUESTS_MAX, limitUsual: 100 },
   async handle(caller, call) {
     await getKey.handle(caller, { ...call, query: {}, body: undefined });
-    const rows = recentOf(caller).list({ keyId: call.id, status: call.query.status, limit: call.limit });
+    const rows = recentOf(caller).list({ ...call.query, keyId: call.id, limit: call.limit });
     return { json: rows.map(requestJson) };
   },
 });
