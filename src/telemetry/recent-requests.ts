@@ -67,8 +67,8 @@ export class RecentRequests {
   record(answered: AnsweredRequest, keyId: string, at: number) {
     const { requestId, method, route, status, code, durationMs, windows, userAgent } = answered;
     const requests = status >= 400 ? this.#failed : this.#others;
-    const client = userAgent === undefined ? undefined : clientOf(userAgent);
-    const last = requests.ofKey(keyId).at(-1);
+    const known = requests.ofKey(keyId).at(-1)?.client;
+    const client = userAgent === known ? known : userAgent && clientOf(userAgent);
     const excess = requests.excess(keyId, status, at);
     if (excess) requests.remove(excess);
     const request = excess ?? ({ slot: this.#records++ } as Kept);
@@ -82,7 +82,7 @@ export class RecentRequests {
     request.code = code;
     request.durationMs = Math.round(durationMs * 1_000) / 1_000;
     // The requests of one client share a string.
-    request.client = last?.client === client ? last?.client : client;
+    request.client = client === known ? known : client;
     request.minuteRemaining = windows?.minute.remaining;
     request.dayRemaining = windows?.day.remaining;
     request.limit = windows?.limit;
