@@ -10,7 +10,7 @@ import { checkQuery } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
 import { createRouter, nearestPath, type Route } from './router.ts';
 import type { AdmittedExchange, Answer, Exchange, Serve } from './transport/exchange.ts';
-import { readHead, readJson } from './transport/request.ts';
+import { readHead, withJson } from './transport/request.ts';
 
 /** Writes of one key at once, those whose bodies are being read included. */
 const WRITES_MAX = 512;
@@ -198,10 +198,7 @@ export function createApi<Context, Permission extends string, Request extends Ex
         if (exchange.failure) throw exchange.failure;
         return operation.handle(context, exchange);
       }
-      return readJson(exchange).then((body) => {
-        exchange.body = body;
-        return operation.handle(context, exchange);
-      });
+      return withJson(exchange, () => operation.handle(context, exchange));
     },
   };
 

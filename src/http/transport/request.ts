@@ -97,10 +97,11 @@ export function hasFragment({ request }: Exchange): boolean {
 }
 
 /**
- * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark). Throws `unsupported_media_type`,
- * `payload_too_large`, `invalid_json`, or the error that aborted the request. Holds `BODY_BYTES_MAX` at most.
+ * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark), then handles the request. Throws
+ * `unsupported_media_type`, `payload_too_large`, `invalid_json`, or the error that aborted the request. Holds
+ * `BODY_BYTES_MAX` at most.
  */
-export async function readJson(exchange: Exchange): Promise<unknown> {
+export async function withJson<T>(exchange: Exchange, handle: () => T | Promise<T>): Promise<T> {
   const { headers } = exchange.request;
   checkMediaType(headers['content-type']);
   if (Number(headers['content-length']) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
@@ -108,7 +109,8 @@ export async function readJson(exchange: Exchange): Promise<unknown> {
     throw new CatalogError('unsupported_media_type', 'The body has a Content-Encoding; send it without one');
   }
   exchange.bodyBytes = await exchange.readBody(BODY_BYTES_MAX);
-  return parse(exchange.bodyBytes);
+  exchange.body = parse(exchange.bodyBytes);
+  return await handle();
 }
 
 function checkMediaType(contentType: string | undefined): void {
