@@ -38,20 +38,15 @@ const HTTP_DATE =
 
 /**
  * Reads `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds; undefined if it is missing, malformed
- * or over. A date is compared with that of the response, else with `now`, in Unix milliseconds.
+ * or over. In its place counts the reset of a limit that is used up. Dates are compared with that of the response, else
+ * with `now`, in Unix milliseconds.
  */
-export function readRetryAfter(headers: Headers, now: number): number | undefined {
+export function readRetryAfter(headers: Headers, now: number, limits?: Limits): number | undefined {
   const value = headers.get('Retry-After') ?? '';
-  const untilMs = readHttpDate(value) - (readHttpDate(headers.get('Date') ?? '') || now);
-  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil(untilMs / 1_000);
+  const untilMs = readHttpDate(value) || (limits?.remaining === 0 ? limits.reset * 1_000 : 0);
+  const leftMs = untilMs - (readHttpDate(headers.get('Date') ?? '') || now);
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil(leftMs / 1_000);
   return seconds > 0 ? Math.min(seconds, SECONDS_MAX) : undefined;
-}
-
-/** The seconds until the window of a refusal without `Retry-After` resets, by `X-RateLimit-Reset`; at least one. */
-export function readWait(headers: Headers, now: number): number {
-  const { remaining, reset } = readLimits(headers) ?? { remaining: 1, reset: 0 };
-  const nowMs = readHttpDate(headers.get('Date') ?? '') || now;
-  return remaining === 0 ? Math.max(1, Math.min(Math.ceil(reset - nowMs / 1_000), SECONDS_MAX)) : 1;
 }
 
 function readHttpDate(text: string): number {

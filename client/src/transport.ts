@@ -2,7 +2,7 @@ import { ApiPromise, type ApiResponse } from './api-promise.ts';
 import { CLIENT_OPTIONS, callOptions, checkOptions, checkPart, typeOf } from './checks.ts';
 import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, type Instant, PetCatalogError, TimeoutError } from './errors.ts';
-import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter, readWait } from './headers.ts';
+import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import type { Method, OperationName } from './operation.ts';
 import type { ChangeOptions, Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
@@ -142,7 +142,8 @@ export class Transport {
       maxRetries = this.#options.maxRetries ?? RETRIES_MAX,
     } = call.options ?? {};
     const deadline = this.#clock.now() + timeoutMs;
-    const jitter = newJitter();
+    // Spreads the retries of clients that failed together. Drawn once a call, so that no wait is shorter than the last.
+    const jitter = 0.5 + Math.random() / 2;
     let failure: PetCatalogError | undefined;
     const tooLate = () => new TimeoutError(operation, `not done within ${timeoutMs} ms`, {}, failure);
     return this.#within(timeoutMs, signal, tooLate, async (within) => {
@@ -271,7 +272,7 @@ export class Transport {
     }
     const instant = this.#instant();
     const retryAfter =
-      readRetryAfter(headers, instant.unixMs) ?? (status === 429 ? readWait(headers, instant.unixMs) : undefined);
+      status === 429 ? (readRetryAfter(headers, instant.unixMs, limits) ?? 1) : readRetryAfter(headers, instant.unixMs);
     const { code, message } = Object(data);
     if (isGood || typeof code !== 'string') {
       const untilMs = retryAfter && instant.unixMs + retryAfter * 1_000;
@@ -400,11 +401,6 @@ function handleEvent(this: Following, { target }: Event): void {
   for (const each of this) each.abort((target as AbortSignal).reason);
 }
 
-/** Spreads the retries of clients that failed together. Drawn once a call, so that no wait is shorter than the last. */
-function newJitter(): number {
-  return 0.5 + Math.random() / 2;
-}
-
 /** The wait before the next attempt, in milliseconds; undefined if there should be none. */
 function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: number): number | undefined {
   const { status = 503, retryAfter = 0, code } = failure;
@@ -432,10 +428,7 @@ function newIdempotencyKey(): string {
 
 /** The address without a slash at its end. Throws a TypeError; quotes nothing, because it may hold a password. */
 function readBaseUrl(baseUrl: string | URL | undefined): string {
-  if (!baseUrl)
-    throw new TypeError(
-      'baseUrl is missing: pass the address of the service, which ends in /v1, or set PET_CATALOG_URL',
-    );
+  if (!baseUrl) throw new TypeError('baseUrl is missing: pass it, or set PET_CATALOG_URL');
   const { protocol, username, password, search, hash, origin, pathname } = URL.canParse(baseUrl)
     ? new URL(baseUrl)
     : {};
@@ -458,8 +451,7 @@ function parse(text: string): unknown {
 
 /** A variable of the environment; undefined where there is no environment, as in browsers. */
 function fromEnvironment(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string> } };
-  return process?.env?.[name];
+  return (globalThis as { process?: { env?: Record<string, string> } }).process?.env?.[name];
 }
 
 /** The error of a call that the throttle does not admit. */
