@@ -292,9 +292,9 @@ const OF_AN_OWNER = {
   filters: { owner: byText("The customer's id of the keys", { isRequired: true }) },
   success: {
     status: 200,
-    description: 'The keys of the owner that are not revoked',
-    schema: { type: 'array', items: Key },
-    example: [KEY_EXAMPLE],
+    description: 'The ids of the keys of the owner that are not revoked',
+    schema: { type: 'array', items: { type: 'string' } },
+    example: [KEY_EXAMPLE.id],
   },
 } as const;
 
@@ -326,14 +326,13 @@ export const resetKeys = operate('key.reset-all', 'resetKeys', 'POST /keys/reset
 async function ofOwner(
   { storage, now }: Caller,
   { owner }: { readonly owner?: string },
-  change: (key: ApiKey) => Promise<ApiKey | undefined>,
+  change: (key: ApiKey) => Promise<unknown>,
 ): Promise<Result> {
   const all = await storage.keys.list({ owner, now, limit: Number.MAX_SAFE_INTEGER - 1 });
   const inUse = all.keys.filter(({ revokedAt }) => revokedAt === null);
   if (inUse.length === 0) throw new CatalogError('not_found', `No key of the owner ${quote(owner)} can be changed`);
-  const changed: ApiKey[] = [];
-  for (const key of inUse) changed.push((await change(key)) ?? key);
-  return { json: changed.map((key) => keyJson(key, { now })), note: `${changed.length} of ${owner}` };
+  for (const key of inUse) await change(key);
+  return { json: inUse.map(({ id }) => id), note: `${inUse.length} of ${owner}` };
 }
 
 /** A key by its id. Throws `not_found`. */
