@@ -24,10 +24,8 @@ export const AUDIT_ACTIONS = [
   'categories.import',
   'operator.create',
   'operator.revoke',
-  'console.offer',
   'console.open',
   'console.revoke',
-  'clock.turn',
 ] as const;
 
 /** The target of entries about the service as a whole. */

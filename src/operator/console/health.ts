@@ -46,7 +46,7 @@ async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
   const metered = [backupInterval, backupTime, backupBytes, backupFailures, backupRestored];
   const [everySeconds = 0, at = 0, bytes = 0, failures = 0, restored = 0] = await valuesOf(metered);
   if (everySeconds === 0) {
-    return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or on PostgreSQL use its own tools.`;
+    return html`<span class="badge">not scheduled</span> This instance makes none: with SQLite set <code>BACKUP_DIR</code>, with PostgreSQL use its own tools.`;
   }
   const failed = failures > 0 ? html` Failed attempts since the start: ${count(failures)}; see the log.` : '';
   if (at === 0)
