@@ -209,8 +209,8 @@ test('the fake timers of Jest 29 and of node:test end each wait when it was to e
   });
   t.mock.method(Math, 'random', () => 0);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  // Jest begins at 0, and makes `timeOrigin` a function; node:test leaves the clock of the machine. Here that one stands
-  // still, on a whole millisecond: what a busy machine takes before a wait shortens it, a fraction lengthens it.
+  // Jest begins at 0, and makes `timeOrigin` a function; node:test leaves the clock of the machine. Here that one
+  // stands still, on a whole millisecond: what a busy machine takes before a wait shortens it, a fraction lengthens it.
   for (const [now, timeOrigin] of [[0, () => 0] as const, [Math.ceil(real.now()), real.timeOrigin] as const]) {
     const answers = [refusal(429, 'rate_limit_exceeded', { 'retry-after': '7' }), refusal(503, 'unavailable'), good()];
     const fetch = async () => answers.shift() ?? assert.fail('one request too many');
