@@ -134,8 +134,8 @@ test('every chapter does what it says, one after the other on one machine', asyn
   machine.names.set('~/pet-catalog', downloads);
   const built = join(downloads, 'pet-catalog');
   buildExecutable(built);
-  // The page is about the way from 0.3.0 to 0.3.1, whatever the version of the checkout.
-  for (const version of ['0.3.0', '0.3.1'])
+  // The page is about the way from 0.4.0 to 0.4.1, whatever the version of the checkout.
+  for (const version of ['0.4.0', '0.4.1'])
     copyAsVersion(built, join(downloads, `pet-catalog-${version}-linux-x64`), version);
   const world = { machine, server, standbys, redisPort };
   for (const [heading, steps] of sections) {
