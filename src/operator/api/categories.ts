@@ -1,4 +1,4 @@
-import { Category, type Category as CategoryRow, newCategory } from '../../catalog/category.ts';
+import { Category, newCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { readId } from '../../http/operations/query.ts';
 import { byText } from './filters.ts';
@@ -31,10 +31,7 @@ export const listCategories = operate('category.list', 'listCategories', 'GET /c
       { member: 'name', label: 'Name' },
       { member: 'description', label: 'Description', isLong: true },
     ],
-    csv: {
-      columns: ['id', 'name', 'description'],
-      row: ({ id, name, description = '' }: CategoryRow) => ({ id, name, description }),
-    },
+    csv: { columns: ['id', 'name', 'description'] },
   },
   async handle({ storage }, { query: { q: text }, limit, behind }) {
     const page = { after: behind?.number ?? 0, limit: limit + 1 };

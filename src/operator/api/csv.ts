@@ -1,7 +1,7 @@
 import { csvLines } from '../../catalog/operator/csv.ts';
 import { busy } from '../../http/errors.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type Caller, type CallRequest, csvColumns, type OperatorOperation, pages } from './operation.ts';
+import { type Caller, type CallRequest, csvColumns, csvRows, type OperatorOperation, pages } from './operation.ts';
 
 /** Lists as CSV: read page by page as the client takes them, one at a time of each list. */
 export class CsvExports {
@@ -32,7 +32,7 @@ async function* linesOf(operation: OperatorOperation, caller: Caller, request: C
   const columns = csvColumns(csv, request.query);
   let head = `${columns.join()}\n`;
   for await (const { json } of pages(operation, caller, request)) {
-    yield `${head}${csvLines(columns, (json as object[]).map(csv.row))}`;
+    yield `${head}${csvLines(columns, csvRows(csv, json as object[]))}`;
     head = '';
   }
 }

@@ -93,8 +93,9 @@ export interface Column {
 
 interface Csv {
   readonly columns: readonly string[] | ((query: URLSearchParams | undefined) => readonly string[]);
+  /** The cells of a row, where its members are not what stands in them. */
   // biome-ignore lint/suspicious/noExplicitAny: the JSON of a row, whose schema its operation has.
-  row(json: any): CsvRow;
+  row?(json: any): CsvRow;
 }
 
 interface List {
@@ -267,6 +268,11 @@ function renamed(message: string, name: string, nameOf: (name: string) => string
 /** The columns of a list in CSV. */
 export function csvColumns({ columns }: Csv, query: URLSearchParams | undefined): readonly string[] {
   return typeof columns === 'function' ? columns(query) : columns;
+}
+
+/** The rows of a list in CSV, which may have more members than it has columns. */
+export function csvRows({ row = (json) => json }: Csv, rows: readonly object[]): CsvRow[] {
+  return rows.map(row);
 }
 
 function insufficientRole({ permission }: OperatorOperation, { role }: Caller): CatalogError {

@@ -31,17 +31,7 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
       { member: 'categoryName', label: 'Category' },
       { member: 'quantity', label: 'Stock', isNumber: true },
     ],
-    csv: {
-      columns: ['id', 'name', 'status', 'categoryId', 'categoryName', 'quantity'],
-      row: ({ id, name, status, categoryId, categoryName, quantity }) => ({
-        id,
-        name,
-        status,
-        categoryId,
-        categoryName,
-        quantity,
-      }),
-    },
+    csv: { columns: ['id', 'name', 'status', 'categoryId', 'categoryName', 'quantity'] },
   },
   async handle({ storage }, { query: { status, category: categoryId }, limit, behind }) {
     const page = { after: behind?.number ?? 0, limit: limit + 1 };

@@ -53,7 +53,6 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
     csv: {
       columns: (query) =>
         usageColumns(groupIn(query?.get('group') ?? undefined, query?.has('by') ?? false), query?.has('by') ?? false),
-      row: (row) => row,
     },
   },
   success: {

@@ -7,6 +7,7 @@ import {
   type CallRequest,
   type Column,
   csvColumns,
+  csvRows,
   type OperatorOperation,
   parametersOf,
   type Result,
@@ -160,7 +161,7 @@ async function listed(
     rows.push(...(page.json as object[]).slice(0, most - rows.length));
     if (rows.length >= most) break;
   }
-  if (csv && list?.csv) return { text: csvOf(csvColumns(list.csv, request.query), rows.map(list.csv.row)).trimEnd() };
+  if (csv && list?.csv) return { text: csvOf(csvColumns(list.csv, request.query), csvRows(list.csv, rows)).trimEnd() };
   if (rows.length > 0) return { json: rows, text: tableOf(operation, rows, context.now) };
   const isFiltered = [...(request.query ?? [])].some(([name, text]) => text !== usual[name]);
   return { json: rows, text: '', note: isFiltered ? `No ${list?.noun[0]} matches` : none };

@@ -1,15 +1,16 @@
 import { hostname } from 'node:os';
 import { type Html, html } from '../../http/html.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
-import type { ConsoleContext, ConsoleOptions } from './frame/context.ts';
+import type { ConsoleContext, ConsoleOptions, Examined } from './frame/context.ts';
 import { count, counted, duration, moment } from './frame/element.ts';
-import { keptResult } from './frame/kept.ts';
 
 /** From this share on a bound is marked, and below so many free bytes the disk. */
 const NEAR = 0.9;
 const FREE_BYTES_MIN = 1024 ** 3;
 /** The time that the findings of `doctor` are kept. */
 const FINDINGS_KEPT_MS = 600_000;
+/** Checks that would take more than this share of the time are repeated more rarely. */
+const EXAMINED_SHARE = 0.02;
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
@@ -34,7 +35,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 <dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
 <dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
 <dt>How full</dt><dd>${await fullness(context)}</dd>
-<dt>Checks</dt><dd>${await checks(context)}</dd>
+<dt>Checks</dt><dd>${checks(context)}</dd>
 <dt>Version</dt><dd>${version}. It does not look for newer ones; the upgrade is a chapter of <code>docs/operations.md</code>.</dd>
 <dt>This instance</dt><dd>on <code>${hostname()}</code>, ${environment}, up for ${duration(process.uptime())}: <a href="/console/audit?target=service">events</a></dd>
 <dt>API</dt><dd><code>${url()}</code></dd></dl>
@@ -79,21 +80,29 @@ async function fullness({ metrics }: ConsoleContext): Promise<Html> {
   return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
 }
 
-/** Repeats what the command `doctor` checks, while operators look at it. */
+/** Repeats what the command `doctor` checks, while operators look at it. No page waits for it. */
 export function createExamination({ examine, time }: ConsoleOptions): ConsoleContext['examination'] {
   if (!examine) return undefined;
-  const work = async () => {
+  let latest: Examined | undefined;
+  let dueAtMs = 0;
+  const repeat = async () => {
+    dueAtMs = Number.POSITIVE_INFINITY;
+    const startedMs = time.steadyMs();
     const findings = await examine().catch((error: Error): Finding[] => {
       const advice = 'run `pet-catalog doctor` on the machine';
       return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
     });
-    return { at: time.now().unix, findings };
+    latest = { at: time.now().unix, findings };
+    dueAtMs = time.steadyMs() + Math.max(FINDINGS_KEPT_MS, (time.steadyMs() - startedMs) / EXAMINED_SHARE);
   };
-  return keptResult(work, { keptMs: FINDINGS_KEPT_MS, time });
+  return () => {
+    if (time.steadyMs() >= dueAtMs) void repeat();
+    return latest;
+  };
 }
 
-async function checks({ examination }: ConsoleContext): Promise<Html> {
-  const examined = await examination?.();
+function checks({ examination }: ConsoleContext): Html {
+  const examined = examination?.();
   if (!examined)
     return html`<span class="soft">${examination ? 'Being checked…' : 'Run'}</span> <code>pet-catalog doctor</code>`;
   const { at, findings } = examined;

@@ -181,7 +181,7 @@ ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
 }
 
 /** The latest bans of a key. */
-export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
+async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
   const bans = await storage.keys.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${secondOf(liftedAt)} <span class="badge">lifted</span>`;

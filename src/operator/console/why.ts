@@ -1,16 +1,14 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
-import { UNMATCHED } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { keysLike, reasonFor } from '../api/why.ts';
+import { keysLike } from '../api/why.ts';
 import { type ConsoleContext, onGet, seeOther, type View } from './frame/context.ts';
 import { count, foreign, secondOf } from './frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from './frame/list.ts';
 import { recordedLinks } from './history.ts';
-import { banHistory, banPanel, findKey, keyActions, stateBadge, windows } from './keys.ts';
+import { banPanel, findKey, keyActions, stateBadge, windows } from './keys.ts';
 import { ownInstance, routeOf, statusBadge, verdict } from './requests.ts';
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
@@ -44,31 +42,19 @@ ${usesRedis ? html`<li>Another instance may have answered it: look in its consol
 <li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
 }
 
-/** The same as a text that can be sent to the customer. */
-function draft(request: RecentRequest, key: ApiKey): Html {
-  const { sentence, details } = reasonFor(request, key);
-  const { requestId, at, status, method, route } = request;
-  const what = route === UNMATCHED ? `${method}, no such address` : `${method} ${route}`;
-  return html`<section aria-labelledby="draft-heading"><h2 id="draft-heading">An answer to the customer</h2>
-<div class="row"><textarea id="draft" rows="5" readonly aria-labelledby="draft-heading">Your request ${requestId} (${what}) of ${utc(at)} was answered with ${status}. ${[sentence, ...details].join(' ')}</textarea><button type="button" data-copy="draft" hidden>Copy</button></div>
-<p class="hint" id="copied" role="status"></p></section>`;
-}
-
 async function aboutRequest(context: ConsoleContext, request: RecentRequest): Promise<Html> {
   const key = await findKey(context, request.keyId);
   const { requestId, at, durationMs, limit } = request;
   // The limit of one window is kept: if it is none of the key's now, both may have been others.
   const { minute, day } = limit === key.limits.minute || limit === key.limits.day ? key.limits : {};
   return html`${verdict(request, key)}
-${request.status >= 400 ? draft(request, key) : ''}
 <h2>The request</h2>
 <dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
 ${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.dayRemaining, day)}</dl>
 <h2>Its key</h2>
 ${keyHead(context, key)}
 ${await windows(context, key)}
-<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p>
-${await banHistory(context, key)}`;
+<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p>`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */

@@ -39,6 +39,12 @@ export interface ConsoleOptions {
   url(): string;
 }
 
+/** The findings of `doctor`, and their moment in Unix seconds. */
+export interface Examined {
+  readonly at: number;
+  readonly findings: readonly Finding[];
+}
+
 /** A request of a signed-in operator. */
 export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
@@ -53,8 +59,8 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly id: string;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
-  /** The latest findings of `doctor`, and their moment in Unix seconds; undefined where it cannot be run. */
-  readonly examination: (() => Promise<{ at: number; findings: readonly Finding[] } | undefined>) | undefined;
+  /** Gives the latest findings of `doctor`, once there are any; undefined where it cannot be run. */
+  readonly examination: (() => Examined | undefined) | undefined;
 }
 
 /** A page; the frame is drawn around it. */
