@@ -25,7 +25,6 @@ const invocation: Invocation = {
     progress.erase();
     process.stderr.write(`${text}\n`);
   },
-  hasColours: (name) => process[name].isTTY && process[name].hasColors() && !process.argv.includes('--no-color'),
   progress: progress.show,
   stop: stop.signal,
   stopsGracefully: false,

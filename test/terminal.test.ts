@@ -1,67 +1,24 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { untilTrue } from './kit/clock.ts';
 import { missingPrograms } from './kit/deploy/programs.ts';
 import { COMMAND, run, runProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** What a person at a terminal sees; `script` of util-linux is the terminal. */
 
-const RED = '\x1b[31m';
 const skip = missingPrograms('script');
 const PROGRAM = `'${process.execPath}' '${COMMAND}'`;
-const DOCTOR = `${PROGRAM} doctor --port nowhere`;
 const terminalOf = (command: string) => ['script', '--quiet', '--return', '--command', command, '/dev/null'] as const;
 
 /** Runs a command of the shell on a terminal. */
 function onTerminal(command: string, { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
   return runProcess([], { cwd, env: { TERM: 'xterm', ...env }, command: terminalOf(command) });
 }
-
-test('problems are red on a terminal, unless NO_COLOR or --no-color is given', { skip }, async () => {
-  using folder = temporaryFolder();
-  const shown = async (command: string, env: Record<string, string> = {}) => {
-    const { code, stdout } = await onTerminal(command, { cwd: folder.path, env });
-    return { code, coloured: stdout.split(/\r?\n/).filter((line) => line.includes('\x1b')) };
-  };
-  const { code, coloured } = await shown(DOCTOR);
-  assert.equal(code, 1);
-  assert.deepEqual(
-    coloured.map((line) => line.split(': ')[0]),
-    [`${RED}PROBLEM \x1b[39msettings`, `${RED}pet-catalog:\x1b[39m 1 of 2 checks found problems`],
-  );
-  assert.deepEqual(await shown(DOCTOR, { NO_COLOR: '1' }), { code: 1, coloured: [] });
-  assert.deepEqual(await shown(`${DOCTOR} --no-color`), { code: 1, coloured: [] });
-});
-
-test('what is told on a terminal is red there, wherever stdout goes', { skip }, async () => {
-  using folder = temporaryFolder();
-  const settings = '--port 0 --operator-port 0 --backup-dir /dev/null/none';
-  const serve = `echo $$ > pid; exec ${PROGRAM} serve ${settings} > out`;
-  const [program, ...args] = terminalOf(serve);
-  const terminal = spawn(program, args, {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(terminal, 'close');
-  let told = '';
-  terminal.stdout.setEncoding('utf8').on('data', (some: string) => {
-    told += some;
-  });
-  try {
-    await untilTrue(() => told.includes('listening on ') && told.includes('backup_failed'));
-  } finally {
-    process.kill(Number(readFileSync(join(folder.path, 'pid'), 'utf8')), 'SIGTERM');
-    await ended;
-  }
-  assert.ok(told.includes(`${RED}ERROR\x1b[39m backup_failed `), told);
-});
 
 test('an import shows on a terminal how far it is, and in a pipe nothing', { skip }, async () => {
   using folder = temporaryFolder();

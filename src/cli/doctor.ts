@@ -14,7 +14,7 @@ import { utc } from '../stdx/time.ts';
 import { isClaimed } from '../storage/sqlite/claim.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, problemText, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, sources, tellIneffective, UsageError, withSettings } from './invocation.ts';
 import { findOperator, isListening, operatorNotes } from './operator-note.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
@@ -29,8 +29,7 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
     .action(async ({ json }: { json?: true }, self: Command) => {
       const findings = await examineSettings(() => sources(self, invocation));
       const lines = findings.map((each) => {
-        const mark = MARKS[each.status];
-        const line = `${each.status === 'problem' ? problemText(mark, 'stdout', invocation) : mark}${each.check}: ${each.finding}`;
+        const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;
         return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
       });
       invocation.print(json ? JSON.stringify(findings) : lines.join('\n'));

@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os';
-import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import { checkName } from '../catalog/api-key.ts';
 import type { Operator } from '../catalog/audit.ts';
@@ -23,18 +22,11 @@ export interface Invocation {
   input(): Promise<Uint8Array>;
   print(text: string): void;
   tell(text: string): void;
-  /** True if a stream is a terminal that shows colours, and neither `NO_COLOR` nor `--no-color` forbids them. */
-  hasColours(stream: 'stdout' | 'stderr'): boolean;
   /** Shows progress, on a terminal only. */
   progress(doing: string, done: number, total: number): void;
   /** Aborted when the process is asked to stop, if `stopsGracefully`; its reason is the exit code for the signal. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
-}
-
-/** The word on a stream that something is wrong: red where it shows colours. */
-export function problemText(text: string, stream: 'stdout' | 'stderr', { hasColours }: Invocation): string {
-  return hasColours(stream) ? styleText('red', text, { validateStream: false }) : text;
 }
 
 /** A command that failed, with its exit code: 2 for a wrong command line unless given, 0 after `--help`. */

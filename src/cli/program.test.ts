@@ -21,18 +21,6 @@ test('a reason for which a command cannot begin is told alone, and an error of o
   assert.match(stderr, /^pet-catalog: Error: ours\n {4}at .*program\.test\.ts/);
 });
 
-test('the name before a problem is red where stderr shows colours, whatever stdout does', async () => {
-  const told = async (coloured: string) => {
-    const hasColours = (stream: string) => stream === coloured;
-    return (await run(['keys', 'make'], { cwd: tmpdir(), invocation: { hasColours } })).stderr;
-  };
-  const problem = 'There is no command make; see --help\n';
-  assert.deepEqual(
-    [await told('stderr'), await told('stdout')],
-    [`\x1b[31mpet-catalog:\x1b[39m ${problem}`, `pet-catalog: ${problem}`],
-  );
-});
-
 test('an operator without a name is known by the number of the user', (t) => {
   t.mock.method(os, 'userInfo', () => {
     throw new Error('no name');

@@ -3,7 +3,7 @@ import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
 import { DatabaseLacks, DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
+import { type Invocation, SETTINGS_GROUP, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation) => void;
 
@@ -46,7 +46,6 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   const program = new Command('pet-catalog')
     .description('The pet catalog service and its tools')
     .version(VERSION, '--version', 'Print the version')
-    .option('--no-color', 'Use no colours on a terminal')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),
@@ -92,7 +91,7 @@ function rethrow({ exitCode, code, message }: CommanderError): never {
 
 /** Prints an error in one line, or one line per mistake, and returns its exit code. */
 function report(error: unknown, invocation: Invocation): number {
-  const tell = (problem: string) => invocation.tell(`${problemText('pet-catalog:', 'stderr', invocation)} ${problem}`);
+  const tell = (problem: string) => invocation.tell(`pet-catalog: ${problem}`);
   if (error instanceof UsageError) {
     if (error.message) tell(error.message);
     return error.exitCode;

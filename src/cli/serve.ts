@@ -69,7 +69,7 @@ async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralD
 
 async function serve(config: Config, invocation: Invocation, flags: ServeFlags): Promise<void> {
   const { stop } = invocation;
-  const { close, ...log } = openLog(config.logLevel, invocation.hasColours('stderr'));
+  const { close, ...log } = openLog(config.logLevel);
   let failed: DatabaseNotOpened | undefined;
   {
     await using opened = await openService(config, {

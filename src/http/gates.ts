@@ -8,7 +8,7 @@ import { deprecationHeaders, endedAtSunset } from './operations/deprecation.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
 import { checkQuery } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
-import { createRouter, nearestPath, type Route } from './router.ts';
+import { createRouter, type Route } from './router.ts';
 import type { AdmittedExchange, Answer, Exchange, Serve } from './transport/exchange.ts';
 import { readHead, withJson } from './transport/request.ts';
 
@@ -202,12 +202,8 @@ export function createApi<Context, Permission extends string, Request extends Ex
     },
   };
 
-  function withoutOperation({ path, request: { method = '' } }: Exchange, route: Route | undefined): Answer {
-    if (!route) {
-      const near = nearestPath(path.slice(base.length), operations);
-      const advice = near ? `did you mean ${base}${near}?` : '/openapi.json lists the paths';
-      return refusal('not_found', `There is nothing at this address; ${advice}`);
-    }
+  function withoutOperation({ request: { method = '' } }: Exchange, route: Route | undefined): Answer {
+    if (!route) return refusal('not_found', 'There is nothing at this address; /openapi.json lists the paths');
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
     return methodNotAllowed(method, route.allow);
   }

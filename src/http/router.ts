@@ -1,11 +1,7 @@
 import findMyWay from 'find-my-way';
-import { nearest } from '../catalog/nearest-name.ts';
 import type { Described } from './operations/operation.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { hasFragment, URL_CHARACTERS_MAX } from './transport/request.ts';
-
-/** Bounds the work on a path of thousands of segments; no operation has more than three. */
-const SEGMENTS_MAX = 8;
 
 /** A path of an API with its operations by method. */
 export interface Route<O = unknown> {
@@ -53,17 +49,4 @@ export function createRouter<O extends Routed>(
     exchange.route = route.template;
     return route;
   };
-}
-
-/** The path that one below the base most probably means, such as `/store/orders/7` for `/orders/7`. */
-export function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
-  const paths = operations.map((operation) => operation.path);
-  const lists = paths.filter((each) => !each.includes('{'));
-  const collections = new Map(lists.map((each) => [each.replace(/^.*\//, ''), each]));
-  const segments = path.split('/', SEGMENTS_MAX);
-  const names = segments.map((segment) => nearest(segment, [...collections.keys()]));
-  const at = names.findLastIndex((name) => name !== undefined);
-  const near = collections.get(names[at] ?? '');
-  const id = /^\d+$/.exec(segments[at + 1] ?? '');
-  return id && paths.some((each) => each.startsWith(`${near}/{`)) ? `${near}/${id}` : near;
 }

@@ -1,6 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { styleText } from 'node:util';
 import { levels, pino } from 'pino';
 
 const STDERR = 2;
@@ -8,15 +7,13 @@ const STDERR = 2;
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const CLOSE_MS = 500;
 const CLOSE_CHECK_INTERVAL_MS = 10;
-const ERROR_LEVEL = levels.values.error ?? 50;
 const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
 
 /**
- * Opens the log on stderr: JSON lines or, on a terminal, lines for people, with errors in red if `isColoured`. Keys are
- * redacted in every line. A full disk or a reader that stalls or goes away loses lines; it never blocks the service,
- * grows its memory or delays its stop.
+ * Opens the log on stderr: JSON lines or, on a terminal, lines for people. Keys are redacted in every line. A full disk
+ * or a reader that stalls or goes away loses lines; it never blocks the service, grows its memory or delays its stop.
  */
-export function openLog(level: string, isColoured = false) {
+export function openLog(level: string) {
   const isTerminal = process.stderr.isTTY === true;
   const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
@@ -30,7 +27,7 @@ export function openLog(level: string, isColoured = false) {
   const write = (line: string) => {
     // Lines of one turn of the event loop share a write.
     if (lines === '') setImmediate(flush);
-    lines += isTerminal ? readable(line, isColoured) : line;
+    lines += isTerminal ? readable(line) : line;
   };
   return {
     log: pino({ level, base: null }, { write }),
@@ -76,12 +73,10 @@ function writeToFile(text: string): boolean {
 }
 
 /** Formats a log line for people: time (UTC), level, event, then the other members by name. */
-export function readable(line: string, isColoured = false): string {
+export function readable(line: string): string {
   const { time, level, event, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const at = new Date(Number(time)).toISOString().slice(11, 19);
-  const name = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
-  const isRed = isColoured && Number(level) >= ERROR_LEVEL;
-  const label = isRed ? styleText('red', name, { validateStream: false }) : name;
+  const label = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
   const members = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
   // A 5xx that no error led to has its code in the place of one.
   const text = err ? String((err as { stack?: unknown }).stack ?? plain(err)) : '';

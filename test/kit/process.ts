@@ -71,7 +71,6 @@ async function runHere(args: readonly string[], { cwd, env = {}, invocation }: R
         tell: (text) => {
           output.stderr += `${text}\n`;
         },
-        hasColours: () => false,
         progress: () => {},
         stop: new AbortController().signal,
         stopsGracefully: false,

@@ -7,7 +7,6 @@ import sql from 'sql-template-tag';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { openEngine } from '../open.ts';
 import { awaitServer, connect, openPool } from './connection.ts';
-import { refusalOf } from './others.ts';
 
 /** A server that does with each connection, once it has asked to begin, what the test says. */
 async function serverThat(answers: (socket: Socket) => void) {
@@ -123,19 +122,4 @@ test('a weaker mode of TLS that encrypts becomes the strictest', () => {
   ] as const)
     assert.equal(addressOf(postgres(mode)), postgres(strict));
   assert.equal(addressOf('postgres://h/d?sslmode=require'), 'postgres://h/d?sslmode=verify-full');
-});
-
-test('a server that lacks locks or notifications is refused by its name, and PostgreSQL is not', () => {
-  const server = 'PostgreSQL 15.14 (Debian 15.14-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit';
-  for (const [name, extensions, refusal] of [
-    [
-      'CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu, built 2024/05/15)',
-      null,
-      /^CockroachDB is not supported: .*; use /,
-    ],
-    [server, 'plpgsql citus', /^Citus is not supported: .*; use /],
-    [server, null, /^$/],
-    [server, 'plpgsql pg_stat_statements', /^$/],
-  ] as const)
-    assert.match(refusalOf({ server: name, extensions }) ?? '', refusal);
 });

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
 import { adviceOn, isPooledByTransaction } from './connection.ts';
-import { ABOUT, type AboutServer, refusalOf } from './others.ts';
 import { TRANSACTION_POOLER } from './pooler.ts';
 
 const WORK = 'work';
@@ -16,9 +15,6 @@ const FORBIDDEN = `
 
 /** Tries what a service does on a connection, and rolls it back. `isMigrated`: its tables are there and up to date. */
 export async function tryWork(client: pg.Client, url: string, isMigrated: boolean): Promise<Finding[]> {
-  const [about] = (await client.query<AboutServer>(ABOUT)).rows;
-  const refusal = about && refusalOf(about);
-  if (refusal) return [problem(WORK, ...(refusal.split('; ') as [string, string]))];
   if (await isPooledByTransaction(url, client))
     return [problem(WORK, TRANSACTION_POOLER.finding, TRANSACTION_POOLER.advice)];
   const findings: Finding[] = [];

@@ -17,7 +17,6 @@ import {
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
 import { ANSWER_TIMEOUT_MS, adviceOn, endSoon, KeptConnection, notOpened, openPool, readTable } from './connection.ts';
-import { ABOUT, type AboutServer, refusalOf } from './others.ts';
 
 const SERVER_VERSION_MIN = 14;
 /** Pool size of one instance. Work that finds no free connection within `CONNECT_TIMEOUT_MS` is refused. */
@@ -119,8 +118,6 @@ async function lock(trx: Connection, what: Lock): Promise<void> {
 async function prepare(url: string, purpose: Purpose): Promise<void> {
   const db = new PostgresDatabase(openPool(url, {}));
   try {
-    const refusal = refusalOf(await one<AboutServer>(db, raw(ABOUT)));
-    if (refusal) throw new Error(refusal);
     const { version, encoding } = await one<{ version: string; encoding: string }>(
       db,
       sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding`,
