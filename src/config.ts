@@ -20,8 +20,7 @@ export const SETTINGS = {
   OPERATOR_PORT: { default: '8081', about: 'port of the operator listener; if not set and PORT is 0, a free one' },
   OPERATOR_HOSTS: {
     default: '',
-    about:
-      'names by which clients may call the operator listener, separated by commas; IP addresses and localhost are always accepted, any other Host is 421',
+    about: 'names of the operator listener beside IP addresses and localhost, separated by commas; others are 421',
   },
   OPERATOR_IDENTITY_HEADER: { default: '', about: 'header in which a proxy names who signed in to the console' },
   OPERATOR_IDENTITY_PROXIES: { default: '', about: 'addresses and CIDRs of the proxies of OPERATOR_IDENTITY_HEADER' },
@@ -37,8 +36,7 @@ export const SETTINGS = {
   },
   REDIS_URL: {
     default: '',
-    about:
-      'Redis, or a node of its cluster, in which instances count together: redis://… or rediss://…; if empty, each alone',
+    about: 'where instances count together, Redis or a node of its cluster: redis://… or rediss://…',
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
@@ -50,20 +48,19 @@ export const SETTINGS = {
   CATEGORIES_BYTES_MAX: { default: '67108864', about: 'maximum size of the list of all categories, in bytes' },
   BAN_AFTER_REFUSALS: { default: '60', about: 'minimum number of refusals for a ban; 0 disables bans' },
   BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
-  BACKUP_EVERY: { default: '24h', about: 'how often a backup is made, in BACKUP_DIR' },
-  BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay in BACKUP_DIR' },
+  BACKUP_EVERY: { default: '24h', about: 'time between backups' },
+  BACKUP_KEEP: { default: '14', about: 'number of newest backups that stay' },
   CONNECTIONS_MAX: { default: '4000', about: 'connections at once; beyond, an unread one or the new one is closed' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
   TRUSTED_PROXIES: {
     default: '',
-    about: 'addresses and CIDRs of proxies; the access log then has the address before them',
+    about: 'addresses and CIDRs of proxies; the access log has the address before them',
   },
   ACCESS_LOG: {
     default: 'errors',
-    about:
-      'which responses have a line besides the error lines of those with 500 and above: all, errors (slow ones) or none',
+    about: 'answers with a line in the log beside the errors of 500 and above: all, errors (slow ones) or none',
   },
   SHUTDOWN_GRACE: { default: '8s', about: 'how long a stop may take in all, requests in flight included' },
 } as const;
