@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_USAGE } from '../../catalog/usage.ts';
 import { chart } from './chart.ts';
-import { endOf, firstStep, rangeIn, stepsOf } from './range.ts';
+import { rangeIn } from './range.ts';
 
 const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
 const rangeNamed = (since: string) => rangeIn(new URLSearchParams({ since }), NOON);
 
 test('a range ends with the step of now, and each begins where usage is added up', () => {
-  const first = (name: string) => new Date(firstStep(rangeNamed(name), NOON) * 1_000).toISOString();
+  const first = (name: string) => new Date(rangeNamed(name).since * 1_000).toISOString();
   assert.deepEqual(['1h', '6h', '24h', '7d', '30d', '1y'].map(first), [
     '2026-01-07T11:01:00.000Z',
     '2026-01-07T06:05:00.000Z',
@@ -17,9 +18,9 @@ test('a range ends with the step of now, and each begins where usage is added up
     '2025-01-06T00:00:00.000Z',
   ]);
   for (const name of ['1h', '6h', '24h', '7d', '30d', '1y']) {
-    const range = rangeNamed(name);
-    assert.equal(stepsOf(range, NOON).length, range.steps);
-    assert.ok((stepsOf(range, NOON).at(-1) ?? 0) + range.stepSeconds > NOON);
+    const { starts, until, stepSeconds } = rangeNamed(name);
+    assert.ok(until > NOON);
+    assert.equal((starts.at(-1) ?? 0) + stepSeconds, until);
   }
   assert.throws(() => rangeNamed('century'), { message: /^since is "century"; send a date/ });
 });
@@ -27,7 +28,7 @@ test('a range ends with the step of now, and each begins where usage is added up
 test('a range from one moment to another has whole steps of those that are kept, a hundred at most', () => {
   const found = (from: string, to: string) => {
     const range = rangeIn(new URLSearchParams({ since: from, until: to }), NOON);
-    const [first, end] = [firstStep(range, NOON), endOf(range) ?? 0].map((at) => new Date(at * 1_000).toISOString());
+    const [first, end] = [range.since, range.until].map((at) => new Date(at * 1_000).toISOString());
     return `${first?.slice(0, 16)} to ${end?.slice(0, 16)} by ${range.stepSeconds} s of each ${range.period}`;
   };
   for (const [from, to, range] of [
@@ -46,48 +47,46 @@ test('a range from one moment to another has whole steps of those that are kept,
   ] as const)
     assert.throws(() => rangeIn(new URLSearchParams({ since: from, until: to }), NOON), { code: 'validation_failed' });
   const former = rangeIn(new URLSearchParams({ from: '2026-01-07 10:00', to: '2026-01-07 10:30' }), NOON);
-  assert.deepEqual([former.steps, rangeIn(new URLSearchParams({ range: '6h' }), NOON).name], [30, '6h']);
+  assert.deepEqual([former.starts.length, rangeIn(new URLSearchParams({ range: '6h' }), NOON).name], [30, '6h']);
 });
 
+const point = (at: number, counts: object) => ({ at, ...NO_USAGE, ...counts });
+const link = (at: number) => `/at/${at}`;
+
 test('the end of an axis divides into four round whole parts', () => {
-  const endOf = (max: number) => {
-    const series = [{ name: 'x', label: 'X', total: '', values: [max] }];
-    const range = rangeNamed('1h');
-    const { text } = chart({ id: 'x', title: 'X', unit: 'x', scope: '', now: NOON, range, series });
+  const range = rangeNamed('1h');
+  const endAbove = (served: number) => {
+    const { text } = chart({ range, points: [point(range.since, { served })], link });
     return /<div class="y"[^>]*><span>([^<]*)</.exec(text)?.[1];
   };
   const counts = ['4', '4', '8', '12', '80', '200', '2,000', '100,000'];
-  assert.deepEqual([1, 4, 5, 9, 60, 101, 1_340, 99_000].map(endOf), counts);
+  assert.deepEqual([1, 4, 5, 9, 60, 101, 1_340, 99_000].map(endAbove), counts);
 });
 
 test('a drawing stacks its bars, and has a table of the same numbers', () => {
   const range = rangeNamed('24h');
-  const values = (numbers: Record<number, number>) => Array.from({ length: 24 }, (_, index) => numbers[index]);
-  const options = { id: 'x', title: 'Requests', unit: 'requests per hour', range, now: NOON, scope: 'All.' };
-  const served = { name: 'served', label: 'Served', total: '6 served', values: values({ 0: 4, 2: 2 }) };
-  const refused = { name: 'refused', label: 'Refused', total: '4 refused', values: values({ 0: 4 }) };
-  const bars = chart({ ...options, series: [served, refused], limit: 8 }).text;
+  const [first = 0, , third = 0] = range.starts;
+  const points = [point(first, { served: 4, refused: 4 }), point(third, { served: 2 })];
+  const bars = chart({ range, points, limit: 8, link }).text;
   assert.match(bars, /<path class="served" d="M0.11 100V50h0.78V100zM2.11 100V75h0.78V100z"\/>/);
   assert.match(bars, /<path class="refused" d="M0.11 50V0h0.78V50z"\/>/);
   assert.match(bars, /<path class="limit" d="M0 0H24"\/>/);
-  const isDrawn = (limit: number) =>
-    chart({ ...options, series: [served, refused], limit }).text.includes('<path class="limit"');
+  const isDrawn = (limit: number) => chart({ range, points, limit, link }).text.includes('<path class="limit"');
   assert.deepEqual([isDrawn(40), isDrawn(41)], [true, false], 'a far limit would flatten the bars');
   assert.match(bars, /<div class="y"[^>]*><span>8<\/span><span>6<\/span><span>4<\/span><span>2<\/span><span>0<\/span>/);
   assert.match(
     bars,
     /<div class="x"[^>]*><span><time datetime="2026-01-06T13:00:00Z" data-clock>13:00<\/time><\/span>/,
   );
-  assert.match(
-    bars,
-    /<td class="number">2<\/td><td class="number"><\/td><\/tr>[\s\S]*<td class="number">4<\/td><td class="number">4</,
-  );
-  const empty = chart({ ...options, series: [{ ...served, values: values({}) }] }).text;
-  assert.match(empty, /<div class="plot bars" id="x" data-live data-chart><\/div>/);
-  assert.match(empty, /<p class="none" id="x-none" data-live>No requests in the last 24 hours\.<\/p>/);
-  assert.match(empty, /<tr><td colspan="2">No requests in the last 24 hours\.<\/td><\/tr>/);
-  const year = { ...options, range: rangeNamed('1y'), series: [{ ...served, values: [1] }] } as const;
-  const days = chart(year).text;
+  const cells = (...numbers: number[]) => numbers.map((number) => `<td class="number">${number}</td>`).join('');
+  assert.ok(bars.indexOf(cells(2, 0, 0, 0)) < bars.indexOf(cells(4, 0, 4, 0)), 'newest first');
+  assert.equal(bars.split(`href="/at/${third}"`).length - 1, 2, 'of the bar, and of its row');
+  const empty = chart({ range, points: [], link }).text;
+  assert.match(empty, /<div class="plot bars" id="requests" data-live data-chart><\/div>/);
+  assert.match(empty, /<p class="none" id="requests-none" data-live>No requests in the last 24 hours\.<\/p>/);
+  assert.match(empty, /<tr><td colspan="5">No requests in the last 24 hours\.<\/td><\/tr>/);
+  const year = rangeNamed('1y');
+  const days = chart({ range: year, points: [point(year.since, { served: 1 })], link }).text;
   assert.match(
     days,
     /<div class="x" aria-hidden="true"><span>2025-01-06<\/span><span>2025-05-09<\/span><span>2025-09-10<\/span><span>2026-01-12<\/span><\/div>\n<p class="zone">days in UTC</,

@@ -1,8 +1,9 @@
+import { type Outcome, sumCounts, type UsagePoint, weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, numeric, table, utcDay } from './frame/element.ts';
-import { isByDay, minuteText, type Range, stepsOf } from './range.ts';
+import { isByDay, minuteText, type Range } from './range.ts';
 
 /** The height of the drawing in its own units; its width is the number of steps. */
 const HEIGHT = 100;
@@ -14,103 +15,104 @@ const BAR = 0.78;
 /** The limit is drawn only if requests reach this share of it; else the bars would be too small to see. */
 const LIMIT_SHOWN_FROM = 0.2;
 
-interface Series {
-  readonly name: string;
-  readonly label: string;
-  /** The legend's text for the whole range. */
-  readonly total: string;
-  /** One value for each step of the range; undefined where there is none. */
-  readonly values: readonly (number | undefined)[];
-}
+/** The names of outcomes in the console of requests, in the order of charts and tables. */
+export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
+  { outcome: 'served', name: 'served', label: 'Served' },
+  { outcome: 'clientErrors', name: 'client', label: 'Client errors' },
+  { outcome: 'refused', name: 'refused', label: 'Refused' },
+  { outcome: 'serverErrors', name: 'server', label: 'Server errors' },
+];
 
 export interface ChartOptions {
-  /** Element id, unique on the page; live updates match elements by it. */
-  readonly id: string;
-  readonly title: string;
-  readonly unit: string;
   readonly range: Range;
-  readonly now: number;
-  readonly series: readonly Series[];
+  readonly points: readonly UsagePoint[];
   /** A bound of each step, drawn as a line. */
   readonly limit?: number | undefined;
   /** The address of a step that begins at a moment. */
-  readonly link?: ((at: number) => string) | undefined;
-  /** Which instances the numbers cover, and how they were made. */
-  readonly scope: string;
+  link(at: number): string;
 }
 
 /**
- * Values by step as a drawing and as a table. The drawing is complete without scripts; a script shows the numbers of
- * the table under the pointer.
+ * The requests of each step by their outcome, as a drawing and as a table. The drawing is complete without scripts; a
+ * script shows the numbers of the table under the pointer.
  */
 export function chart(options: ChartOptions): Html {
-  const { id, title, range, now, series, limit, scope } = options;
-  const steps = stepsOf(range, now);
-  const hasValues = series.some(({ values }) => values.some((value) => value !== undefined && value > 0));
-  const legend = series.map(({ name, total }) => html`<span class="${name}">${total}</span>`);
+  const { range, points, limit } = options;
+  const byStep = Map.groupBy(points, ({ at }) => at);
+  const steps = range.starts.map((at) => ({ at, ...sumCounts(byStep.get(at) ?? []) }));
+  const sums = sumCounts(points);
+  const legend = OUTCOMES.map(
+    ({ outcome, name, label }) => html`<span class="${name}">${count(sums[outcome])} ${label.toLowerCase()}</span>`,
+  );
   if (limit !== undefined) legend.push(html`<span class="limit">limit ${count(limit)}</span>`);
-  return html`<section class="chart" aria-labelledby="${id}-heading">
-<h2 id="${id}-heading">${title} <small>in ${range.words}</small></h2>
-<p class="legend" id="${id}-legend" data-live>${legend}</p>
-<p class="none" id="${id}-none" data-live>${hasValues ? '' : html`No requests in ${range.words}.`}</p>
-<div class="plot bars" id="${id}" data-live data-chart>${hasValues ? drawing(options, steps) : ''}</div>
+  const none = html`No requests in ${range.words}.`;
+  const hasAny = weightOf(sums, 'requests') > 0;
+  const columns = [`Start of the ${range.stepWords}`, ...OUTCOMES.map(({ label }) => numeric(label))];
+  const rows = hasAny ? rowsOf(options, steps) : [html`<tr><td colspan="${columns.length}">${none}</td></tr>`];
+  return html`<section class="chart" aria-labelledby="requests-heading">
+<h2 id="requests-heading">Requests <small>in ${range.words}</small></h2>
+<p class="legend" id="requests-legend" data-live>${legend}</p>
+<p class="none" id="requests-none" data-live>${hasAny ? '' : none}</p>
+<div class="plot bars" id="requests" data-live data-chart>${hasAny ? drawing(options, steps) : ''}</div>
 <details><summary>Show as a table</summary>
-${table(title, columns(options), rows(options, steps), `${id}-rows`)}</details>
-<p class="scope">${scope}</p>
+${table('Requests', columns, rows, 'requests-rows')}</details>
+<p class="scope">Of all instances, within a minute. Minutes are kept for 2 days, hours for 62, days for two years.</p>
 </section>`;
 }
 
-function columns({ series, range }: ChartOptions) {
-  return [`Start of the ${range.stepWords}`, ...series.map(({ label }) => numeric(label))];
-}
-
 /** Newest first, without empty steps. */
-function rows({ series, range, link }: ChartOptions, steps: readonly number[]) {
-  const found = steps.flatMap((at, index) => {
-    const values = series.map(({ values }) => values[index]);
-    if (values.every((value) => value === undefined || value === 0)) return [];
-    const cells = values.map((value) => html`<td class="number">${value === undefined ? '' : count(value)}</td>`);
-    const time = isByDay(range) ? utcDay(at) : moment(at);
-    const head = link ? html`<a class="plain-link" href="${link(at)}">${time}</a>` : time;
-    return [html`<tr data-at="${at}"><th scope="row">${head}</th>${cells}</tr>\n`];
+function rowsOf({ range, link }: ChartOptions, steps: readonly UsagePoint[]): Html[] {
+  const used = steps.filter((step) => weightOf(step, 'requests') > 0).reverse();
+  return used.map((step) => {
+    const cells = OUTCOMES.map(({ outcome }) => html`<td class="number">${count(step[outcome])}</td>`);
+    const time = isByDay(range) ? utcDay(step.at) : moment(step.at);
+    return html`<tr data-at="${step.at}"><th scope="row"><a class="plain-link" href="${link(step.at)}">${time}</a></th>${cells}</tr>\n`;
   });
-  if (found.length > 0) return found.reverse();
-  return [html`<tr><td colspan="${series.length + 1}">No requests in ${range.words}.</td></tr>`];
 }
 
-function drawing(options: ChartOptions, steps: readonly number[]): Html {
-  const { title, unit, range, series, limit, link } = options;
-  const tops = stacked(series, steps.length);
-  const max = Math.max(0, ...tops.flat());
+function drawing({ range, limit, link }: ChartOptions, steps: readonly UsagePoint[]): Html {
+  const max = Math.max(...steps.map((step) => weightOf(step, 'requests')));
   const shownLimit = limit !== undefined && max >= limit * LIMIT_SHOWN_FROM ? limit : undefined;
   const end = scaleEnd(Math.max(max, shownLimit ?? 0));
   const y = (value: number) => round(HEIGHT * (1 - value / end));
   const grid = Array.from({ length: LINES + 1 }, (_, line) => `M0 ${(line * HEIGHT) / LINES}H${steps.length}`);
-  const drawn = series.map(({ name }, index) => {
-    const path = bars(tops[index] ?? [], tops[index - 1], y);
-    return html`<path class="${name}" d="${path}"/>`;
+  const below = steps.map(() => 0);
+  const drawn = OUTCOMES.map(({ outcome, name }) => {
+    const bars = steps.map((step, index) => {
+      const bottom = below[index] ?? 0;
+      const top = bottom + step[outcome];
+      below[index] = top;
+      return top > bottom ? `M${round(index + (1 - BAR) / 2)} ${y(bottom)}V${y(top)}h${BAR}V${y(bottom)}z` : '';
+    });
+    return html`<path class="${name}" d="${bars.join('')}"/>`;
   });
-  const links = steps.map((at, index) => {
-    if (!link || series.every(({ values }) => !values[index])) return '';
-    // By keyboard the times of the table are links; these would be a hundred stops before it.
-    return html`<a href="${link(at)}" tabindex="-1" aria-label="${minuteText(at)} UTC"><rect class="step" x="${index}" width="1" height="${HEIGHT}"/></a>`;
-  });
-  const span = steps.length * range.stepSeconds;
-  const isLong = !isByDay(range) && span > 2 * DAY_SECONDS;
-  const parts = isLong ? 2 : isByDay(range) ? 3 : 4;
-  const marks = Array.from({ length: parts + 1 }, (_, mark) => {
-    const at = (steps[0] ?? 0) + (mark / parts) * span;
-    if (isLong) return html`<span>${utc(at).slice(0, 10)}<br>${minuteText(at).slice(-5)}</span>`;
-    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
-  });
+  // By keyboard the times of the table are links; these would be a hundred stops before it.
+  const links = steps.map((step, index) =>
+    weightOf(step, 'requests') === 0
+      ? ''
+      : html`<a href="${link(step.at)}" tabindex="-1" aria-label="${minuteText(step.at)} UTC"><rect class="step" x="${index}" width="1" height="${HEIGHT}"/></a>`,
+  );
   const labels = Array.from({ length: LINES + 1 }, (_, index) => {
     const value = (end * (LINES - index)) / LINES;
     return html`<span>${value.toLocaleString('en-US', { maximumSignificantDigits: 6 })}</span>`;
   });
-  return html`<p class="unit">${unit}</p>
+  return html`<p class="unit">requests per ${range.stepWords}</p>
 <div class="y" aria-hidden="true">${labels}</div>
-<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}" preserveAspectRatio="none" role="${link ? 'group' : 'img'}" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}${links}</svg>
-<div class="x" aria-hidden="true">${marks}</div>
+<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${range.since}" data-seconds="${range.stepSeconds}" preserveAspectRatio="none" role="group" aria-label="Requests in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}${links}</svg>
+${times(range)}`;
+}
+
+/** The times below the drawing. */
+function times(range: Range): Html {
+  const { since, until } = range;
+  const isLong = !isByDay(range) && until - since > 2 * DAY_SECONDS;
+  const parts = isLong ? 2 : isByDay(range) ? 3 : 4;
+  const marks = Array.from({ length: parts + 1 }, (_, mark) => {
+    const at = since + (mark / parts) * (until - since);
+    if (isLong) return html`<span>${utc(at).slice(0, 10)}<br>${minuteText(at).slice(-5)}</span>`;
+    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
+  });
+  return html`<div class="x" aria-hidden="true">${marks}</div>
 <p class="zone">${isByDay(range) ? 'days in UTC' : isLong ? 'times in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
 }
 
@@ -120,24 +122,6 @@ function scaleEnd(max: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   const step = (MANTISSAS.find((mantissa) => mantissa * power >= least) ?? 10) * power;
   return LINES * Math.max(1, Math.ceil(step));
-}
-
-/** The height of each series on top of those before it. */
-function stacked(series: readonly Series[], steps: number): number[][] {
-  let below = new Array<number>(steps).fill(0);
-  return series.map(({ values }) => {
-    below = below.map((height, index) => height + (values[index] ?? 0));
-    return below;
-  });
-}
-
-function bars(tops: readonly number[], below: readonly number[] | undefined, y: (value: number) => number): string {
-  return tops
-    .map((top, index) => {
-      const bottom = below?.[index] ?? 0;
-      return top > bottom ? `M${round(index + (1 - BAR) / 2)} ${y(bottom)}V${y(top)}h${BAR}V${y(bottom)}z` : '';
-    })
-    .join('');
 }
 
 function round(value: number): number {

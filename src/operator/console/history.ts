@@ -35,7 +35,7 @@ function authorOf({ keyId, keyName, owner, ...operator }: HistoryJson & Partial<
   if (keyId === undefined) return html``;
   if (!keyName) return html`<code>${keyId}</code>`;
   const of = owner ? html` <span class="soft">of</span> ${ownerLink(owner)}` : '';
-  return html`${keyLink(keyId, new Map([[keyId, keyName]]))}${of}`;
+  return html`${keyLink(keyId, keyName)}${of}`;
 }
 
 /** Links to what a text is the id of, or the request id or `Idempotency-Key` of a change of; empty for nothing. */

@@ -1,19 +1,17 @@
 import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { mostOf, type UsageSort } from '../../catalog/usage.ts';
+import type { UsageSort } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { type ConsoleContext, may, onGet } from './frame/context.ts';
 import { count, duration, moment } from './frame/element.ts';
-import { addressOf, choiceLinks, csvLink } from './frame/list.ts';
+import { addressOf, choiceLinks } from './frame/list.ts';
 import { healthSection } from './health.ts';
 import { banLift } from './key-forms.ts';
 import { noKeyYet } from './keys.ts';
-import { endOf, firstStep, minuteText, type Range, rangeIn } from './range.ts';
 import type { Rates } from './rates.ts';
-import { heading, keyLink, keyNames, sortIn, sumsTable, usageOf } from './usage.ts';
+import { keyLink, keyNames, usageOf } from './usage.ts';
 
 const BANS_MAX = 10;
-const MOST_MAX = 10;
 const GROUPS = [
   { value: '', label: 'by key' },
   { value: 'owner', label: 'by owner' },
@@ -23,22 +21,24 @@ const GROUPS = [
 export const overviewRoutes = [
   onGet('', async (context) => {
     const { query } = context.exchange;
-    const range = rangeIn(query, context.now);
     const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
     const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
 ${await healthSection(context)}
 ${tiles(context.rates)}
-${await stored(context, range)}`;
+${await stored(context)}`;
     return { section: '', title: 'Overview', content };
   }),
 ];
 
 /** The part that the database tells, or that it cannot be read. */
-async function stored(context: ConsoleContext, range: Range): Promise<Html> {
+async function stored(context: ConsoleContext): Promise<Html> {
+  const { storage, exchange, now } = context;
   try {
+    if ((await storage.keys.count({ now })) === 0) return noKeyYet(context);
+    const choices = choiceLinks(exchange, { name: 'by', label: 'Keys or owners', options: GROUPS });
+    const group = exchange.query.get('by') === 'owner' ? 'owner' : 'key';
     return html`${await bans(context)}
-${await usageOf(context, ['route'], {})}
-${await mostSection(context, range)}`;
+${await usageOf(context, [group, 'route'], { choices })}`;
   } catch (error) {
     if (!(error instanceof CatalogError) || error.code !== 'unavailable') throw error;
     return html`<p class="mistake" role="alert">The database cannot be read: ${error.message}.</p>`;
@@ -63,40 +63,13 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 </dl></section>`;
 }
 
-/** The keys or owners with the most requests, refusals or errors in a range. */
-async function mostSection(context: ConsoleContext, range: Range): Promise<Html> {
-  const { query } = context.exchange;
-  const group = query.get('by') === 'owner' ? 'owner' : 'key';
-  const sort = sortIn(query);
-  const { period } = range;
-  const sums = await context.storage.usage.sums({
-    period,
-    since: firstStep(range, context.now),
-    until: endOf(range),
-    group,
-  });
-  const found = mostOf(sums, sort).slice(0, MOST_MAX);
-  const all = { group, sort, since: minuteText(firstStep(range, context.now)) };
-  const links = choiceLinks(context.exchange, { name: 'by', label: 'Keys or owners', options: GROUPS });
-  return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
-<h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
-${links}
-${found.length === 0 ? await nothing(context, range) : html`${sumsTable(group, found, { withOwner: group === 'key' })}${csvLink('/usage/export', all, 'All, as CSV')}`}
-</section>`;
-}
-
-async function nothing(context: ConsoleContext, { words }: Range): Promise<Html> {
-  const hasKeys = (await context.storage.keys.count({ now: context.now })) > 0;
-  return hasKeys ? html`<p class="soft">None in ${words}.</p>` : noKeyYet(context);
-}
-
 async function bans(context: ConsoleContext): Promise<Html> {
   const { storage, now } = context;
   const all = await storage.keys.bans(now);
   const shown = all.slice(0, BANS_MAX);
   const names = await keyNames(context, shown);
   const panel = (ban: Ban & { readonly keyId: string }) => html`<li class="panel danger"><div>
-<p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
+<p>${keyLink(ban.keyId, names.get(ban.keyId))} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
 ${may(context, 'keys') ? banLift.button(context, { id: ban.keyId, about: `Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}` }) : ''}</li>\n`;
   const more = all.length - BANS_MAX;

@@ -4,11 +4,12 @@ import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { listRequests } from '../api/requests.ts';
 import { endOf, reasonFor } from '../api/why.ts';
+import { OUTCOMES } from './chart.ts';
 import type { ConsoleContext } from './frame/context.ts';
 import { duration, empty, numeric, secondOf, table } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { listPages, secondsOf } from './list-pages.ts';
-import { keyLink, keyNames, OUTCOMES } from './usage.ts';
+import { keyLink, keyNames } from './usage.ts';
 
 const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
 
@@ -45,7 +46,7 @@ function requestTable(
 ): Html {
   const rows = requests.map(
     (request) =>
-      html`<tr data-request="${request.requestId}"><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names)}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
+      html`<tr data-request="${request.requestId}"><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names.get(request.keyId))}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
   );
   return html`<div class="requests">${table(label, COLUMNS, rows, id)}</div>`;
 }
