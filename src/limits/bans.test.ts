@@ -166,7 +166,8 @@ test('a ban lasts from its decision on, though the system clock was stepped, and
   const banned = at.bans.charge(at.key);
   at.clock.step(3_600);
   stored.resolve();
-  assert.equal((await banned).refusal, 'key_banned');
+  const { refusal, ban } = await banned;
+  assert.deepEqual([refusal, ban?.until], ['key_banned', NOON + 7_200 + 3_600 + 60]);
   at.played.refusals = 0;
   at.clock.advance(59);
   assert.equal((await at.charge()).refusal, 'key_banned');

@@ -25,14 +25,11 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
     isLost: false,
     /** What everything in storage fails with. */
     failure: undefined as Error | undefined,
-    commands: [] as string[],
     /** How long a command takes to Redis, and its answer back. */
     wayMs: 0,
     /** The moments (Unix seconds) by which counts were saved. */
     savedAt: [] as number[],
-    reads: 0,
     onRead: (): unknown => undefined,
-    onSave: (): unknown => undefined,
   };
   const storing = async <T>(work: () => T): Promise<T> => {
     if (played.failure) throw played.failure;
@@ -41,18 +38,13 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
   const limits = {
     counts: async (keyId: string) => {
       await played.onRead();
-      return storing(() => {
-        played.reads += 1;
-        return stored.get(keyId);
-      });
+      return storing(() => stored.get(keyId));
     },
-    raiseCounts: async (counts: WindowCounts[], now: () => number) => {
-      await played.onSave();
-      return storing(() => {
+    raiseCounts: (counts: WindowCounts[], now: () => number) =>
+      storing(() => {
         saved.push(counts);
         played.savedAt.push(now());
-      });
-    },
+      }),
   };
   const errors: ((error: unknown) => void)[] = [];
   const ready: (() => void)[] = [];
@@ -68,7 +60,6 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
       },
       sendCommand: async (command) => {
         if (played.isLost) return lost();
-        if (command[0] === 'EVALSHA') played.commands.push(command[3] ?? '');
         if (played.wayMs > 0) await time.wait(played.wayMs);
         const reply = redis.run(command);
         if (played.wayMs > 0) await time.wait(played.wayMs);
@@ -78,10 +69,8 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
     };
   };
   const all = Array.from({ length: instances }, () => {
-    const events = { ...recordedEvents(), turns: [] as string[], counted: [] as number[] };
+    const events = { ...recordedEvents(), counted: [] as number[] };
     events.requestCounted = (ms) => events.counted.push(ms);
-    events.limiterDegraded = () => events.turns.push('degraded');
-    events.limiterRecovered = () => events.turns.push('recovered');
     const own = { ...time.process(), now: clock };
     const limiter = new RedisLimiter({
       storage: { limits } as unknown as Storage,
@@ -93,7 +82,7 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
       instances: 2,
       newClient,
     });
-    return { limiter, events, own };
+    return { limiter, events };
   });
   const [one] = all as [(typeof all)[number]];
   return {

@@ -178,6 +178,36 @@ test('a reset holds in an outage, and in the merge of older data afterwards', as
   assert.equal((await limiter.charge(reset)).minute.remaining, LIMITS.minute - 4);
 });
 
+test('while storage fails Redis and what is not saved yet decide, and storage is merged afterwards', async () => {
+  const at = await bench().start();
+  const { key, limiter, redis, stored, played } = at;
+  await charge(at, 1);
+  redis.takeSnapshot();
+  await charge(at, 1);
+  played.failure = new Error('no storage');
+  redis.failOver();
+  await at.time.pass(1_000);
+  assert.equal((await limiter.charge(key)).remaining, LIMITS.minute - 3);
+  played.failure = undefined;
+  stored.set(key.id, countsOf(key, LIMITS.minute));
+  await at.time.pass(3_000);
+  assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+});
+
+test('what was read for the last server does not count as merged on the next', async () => {
+  const at = await bench().start();
+  const { key, limiter, redis, stored, played } = at;
+  const read = Promise.withResolvers<void>();
+  played.onRead = () => read.promise;
+  const late = limiter.charge(key);
+  redis.failOver();
+  await at.time.pass(1_000);
+  read.resolve();
+  await late;
+  stored.set(key.id, { ...countsOf(key, 3), minuteEnds: NOON + 61 });
+  assert.equal((await limiter.charge(key)).remaining, LIMITS.minute - 4);
+});
+
 test('counts that are being saved while they are read count', async () => {
   const at = await bench().start();
   const { key, limiter, redis, played } = at;

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/storage/contract.ts';
 import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
@@ -31,11 +34,8 @@ onSqlite('more keys than are read at once are counted once each', async ({ stora
   assert.equal(await limits.countNearDayLimit(), 4_000);
 });
 
-const open = () =>
-  openStorage(
-    { engine: 'sqlite', file: ':memory:' },
-    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
-  );
+const open = (file = ':memory:') =>
+  openStorage({ engine: 'sqlite', file }, { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 });
 
 test('a plan and a scope of a later release are kept as they are', async () => {
   await using storage = await open();
@@ -56,4 +56,21 @@ test('of events of the service the last thousand are kept, and every change by a
     ['do', 0],
   ] as const)
     assert.equal((await storage.audit.list({ since: 0, limit: 10, text })).length, count, text);
+});
+
+test('the clock by which counts are merged is read once no other instance can store any', async () => {
+  using folder = temporaryFolder();
+  await using storage = await open(`${folder.path}/x.db`);
+  using other = new DatabaseSync(`${folder.path}/x.db`);
+  other.exec('begin immediate');
+  let readings = 0;
+  const raised = storage.limits.raiseCounts([{ ...NO_COUNTS, keyId: 'key_1' }], () => {
+    readings += 1;
+    return NOW;
+  });
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.equal(readings, 0);
+  other.exec('rollback');
+  await raised;
+  assert.equal(readings, 1);
 });

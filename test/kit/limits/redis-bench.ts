@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
 import type { LimitStorage } from '../../../src/catalog/window-counts.ts';
-import type { DatabaseAddress } from '../../../src/config.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import { slotOf } from '../../../src/limits/redis/slots.ts';
 import { openStorage } from '../../../src/storage/open.ts';
@@ -24,8 +23,6 @@ interface BenchOptions {
   readonly keyPrefix?: string;
   /** True if windows run by the clock of the server. */
   readonly isServerTime?: boolean;
-  /** Default: SQLite. */
-  readonly database?: DatabaseAddress;
 }
 
 /** The limiters of instances on one database and one Redis, by a clock that stands still. */
@@ -33,10 +30,10 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
   const clock = manualClock();
-  const { isServerTime = false, keyPrefix, database } = options;
-  const file = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
+  const { isServerTime = false, keyPrefix } = options;
+  const file = join(folder.path, 'test.db');
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000_000 };
-  const storage = stack.use(await openStorage(database ?? file, { time: clock, ...bounds }));
+  const storage = stack.use(await openStorage({ engine: 'sqlite', file }, { time: clock, ...bounds }));
   const [lost, lostMasters] = [[] as unknown[], new Set<string>()];
   let failures = 0;
   const events: RecordedEvents = {
