@@ -192,9 +192,15 @@ function membersOfObject({ properties, required = [], anyOf = [] }: Schema): Fie
  * A value that a schema accepts; undefined for one that callers cannot make, such as a cursor. Without it in the
  * contract, testers that replay it cannot fill in a parameter.
  */
-export function exampleOf({ items, example, enum: values, type }: Schema): unknown {
+export function exampleOf({ items, example, enum: values, type, properties, required, anyOf }: Schema): unknown {
   if (items) return [exampleOf(items)];
-  return example ?? values?.[0] ?? (type === 'integer' ? 1 : undefined);
+  if (example !== undefined) return example;
+  if (properties) {
+    const shown = Object.entries(properties).filter(([name]) => required?.includes(name));
+    return Object.fromEntries(shown.map(([name, member]) => [name, exampleOf(member)]));
+  }
+  if (anyOf) return anyOf.some((each) => each.type === 'null') ? null : exampleOf(anyOf[0] ?? {});
+  return values?.[0] ?? (type === 'integer' ? 1 : undefined);
 }
 
 /** Repeats the `x-` members in prose, because most viewers do not show them. */

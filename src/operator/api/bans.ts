@@ -17,13 +17,6 @@ export const listBans = operate('ban.list', 'listBans', 'GET /bans', {
   list: {
     noun: ['ban', 'bans'],
     schema: Ban,
-    example: {
-      keyId: 'key_VXnvMwGskigm0Sfq',
-      startedAt: '2026-01-01T12:00:00Z',
-      endsAt: '2026-01-01T12:01:00Z',
-      level: 1,
-      reason: 'refused 61 more times within a minute of a 429',
-    },
     columns: [],
   },
   async handle({ storage, now }, page) {

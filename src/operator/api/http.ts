@@ -1,6 +1,7 @@
 import { seal, unseal } from '../../catalog/idempotency.ts';
 import type { OperatorToken, Role } from '../../catalog/operator/access.ts';
 import { weightsOf } from '../../http/accept.ts';
+import { exampleOf } from '../../http/docs/described.ts';
 import { onceIdOf } from '../../http/operations/conditional.ts';
 import { type Operation, operation } from '../../http/operations/operation.ts';
 import { PLACE_PARAMETERS, pageLimit, pageOf, placeAnswer } from '../../http/operations/paging.ts';
@@ -27,20 +28,7 @@ export const API_BASE = '/api/v1';
 
 /** Serves an operation over HTTP. A POST is done once for each `Idempotency-Key`. */
 export function overHttp(operated: OperatorOperation): ApiOperation {
-  const {
-    id,
-    method,
-    path,
-    tag,
-    summary,
-    description,
-    permission,
-    parameter,
-    body,
-    list,
-    success,
-    errors = [],
-  } = operated;
+  const { id, method, path, tag, summary, description, permission, parameter, body, errors = [] } = operated;
   return operation<ApiContext, Role, Exchange>(id, `${method} ${path as '/'}`, {
     tag,
     summary,
@@ -49,11 +37,20 @@ export function overHttp(operated: OperatorOperation): ApiOperation {
     ...(parameter && { pathParameters: [parameter] }),
     queryParameters: queryOf(operated),
     ...(body && { body }),
-    success:
-      success ?? (list ? pageOf(list.schema, `The ${list.noun[1]}`, list.example) : { status: 204, description }),
+    success: successOf(operated),
     errors: [...(parameter ? (['not_found'] as const) : []), ...errors],
     handle: (context, exchange) => respond(operated, context, exchange),
   });
+}
+
+/** The success of an operation, with the example that its schema gives. */
+function successOf({ success, list, description }: OperatorOperation): Operation['success'] {
+  if (success) {
+    const { schema, example = schema && exampleOf(schema) } = success;
+    return { ...success, example };
+  }
+  if (!list) return { status: 204, description };
+  return pageOf(list.schema, `The ${list.noun[1]}`, list.example ?? (exampleOf(list.schema) as object));
 }
 
 /** The query parameters of an operation, for the contract. */

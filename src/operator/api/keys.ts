@@ -23,31 +23,33 @@ import { parseDuration } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { byChoice, byDuration, byMoment, byNumber, byText, readExpiry } from './filters.ts';
 import { type Body, type Call, type Caller, operate, type Result } from './operation.ts';
-import { IssuedKey, KEY_EXAMPLE, Key, KeyChange, NewKey, Reset, Revocation, Rotation } from './schema.ts';
+import { IssuedKey, KEY_ID, Key, KeyChange, NewKey, Reset, Revocation, Rotation } from './schema.ts';
 
 /** The operations on API keys. */
 
 /** The parameter of a path that names a key. */
-export const KEY_ID = {
+export const KEY_PARAMETER = {
   name: 'keyId',
   description: 'The id of the key',
-  schema: { type: 'string', example: 'key_VXnvMwGskigm0Sfq' },
+  schema: { type: 'string', example: KEY_ID },
 } as const;
 /** The success of an operation that answers with a key. */
 const KEY_ANSWER = {
   status: 200,
   description: 'The key',
   schema: Key,
-  example: KEY_EXAMPLE,
   headers: { ETag: 'The validator of the key for If-Match: of its members but lastUsedAt, usedToday, ban and graces' },
 } as const;
-/** The success of an operation that answers with a new secret. */
-const ISSUED = {
-  schema: IssuedKey,
-  example: { ...KEY_EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' },
-} as const;
 /** Common to the operations on one key. */
-export const OF_A_KEY = { tag: 'keys', permission: 'keys', parameter: KEY_ID, tagged, prepare: detailsOf } as const;
+export const OF_A_KEY = {
+  tag: 'keys',
+  permission: 'keys',
+  parameter: KEY_PARAMETER,
+  tagged,
+  prepare: detailsOf,
+} as const;
+/** Common to the changes of a key that is in use, which answer with it. */
+const CHANGE = { ...OF_A_KEY, success: KEY_ANSWER, errors: ['key_revoked', 'precondition_failed'] } as const;
 const SORT_LABELS: Readonly<Record<(typeof KEY_SORTS)[number], string>> = {
   newest: 'newest first',
   oldest: 'oldest first',
@@ -101,7 +103,6 @@ export const listKeys = operate('key.list', 'listKeys', 'GET /keys', {
   list: {
     noun: ['key', 'keys'],
     schema: Key,
-    example: KEY_EXAMPLE,
     sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
     columns: [
       { member: 'id', label: 'Id' },
@@ -164,7 +165,7 @@ export const createKey = operate('key.create', 'createKey', 'POST /keys', {
   success: {
     status: 201,
     description: 'The key with its secret',
-    ...ISSUED,
+    schema: IssuedKey,
     headers: { Location: 'The address of the key' },
   },
   async handle(caller, call) {
@@ -177,31 +178,28 @@ export const createKey = operate('key.create', 'createKey', 'POST /keys', {
 });
 
 export const updateKey = operate('key.update', 'updateKey', 'PATCH /keys/{keyId}', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'Change a key',
   description:
     'Changes a key within a second, also on other instances. A revoked key is final. With the `ETag` of the key in `If-Match` it is changed only if no member has changed since; `lastUsedAt`, `usedToday`, `ban` and `graces` do not count.',
   body: { schema: KeyChange, example: { plan: 'pro' }, checks: CHECKS } as Body<KeyInput>,
-  success: { ...KEY_ANSWER, description: 'The changed key' },
-  errors: ['key_revoked', 'precondition_failed'],
   async handle(caller, call) {
     const { storage, now, by } = caller;
     const present = usable(await storage.keys.find(call.id), call.id);
     const changes = checkedChanges(present, read(call.body, now), now);
-    return shown(caller, usable(await storage.keys.update(call.id, changes, by, call.precondition), call.id), call);
+    return changed(caller, call, storage.keys.update(call.id, changes, by, call.precondition));
   },
 });
 
 export const rotateKey = operate('key.rotate', 'rotateKey', 'POST /keys/{keyId}/rotate', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'Rotate a key',
   description:
     'Gives a key a new secret. The old one works until the grace ends, older ones no longer; all share one quota.',
   body: { schema: Rotation, example: { grace: '24h' }, isOptional: true } as Body<{ grace?: string }>,
   usual: { grace: '24h' },
   secret: 'key',
-  success: { status: 200, description: 'The key with its new secret', ...ISSUED },
-  errors: ['key_revoked', 'precondition_failed'],
+  success: { status: 200, description: 'The key with its new secret', schema: IssuedKey },
   async handle(caller, call) {
     const { storage, environment, now, by } = caller;
     const { id, precondition } = call;
@@ -216,17 +214,16 @@ export const rotateKey = operate('key.rotate', 'rotateKey', 'POST /keys/{keyId}/
     const secret = mintSecret(environment);
     const rotation = { now, oldEndAt: now + seconds, by };
     // A revoked key stays as it was, so the new secret is useless.
-    const key = usable(await storage.keys.rotate(id, secretRecord(secret), rotation, precondition), id);
-    return { ...(await shown(caller, key, call)), secret };
+    const rotated = storage.keys.rotate(id, secretRecord(secret), rotation, precondition);
+    return { ...(await changed(caller, call, rotated)), secret };
   },
 });
 
 export const endGraces = operate('key.end-graces', 'endGraces', 'DELETE /keys/{keyId}/graces', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'End the graces of a key',
   description: 'Ends the old secrets of a rotated key within a second, on every instance. Without one nothing changes.',
   success: { status: 204, description: 'Only the newest secret works' },
-  errors: ['key_revoked', 'precondition_failed'],
   async handle({ storage, now, by }, { id, precondition }) {
     return { row: usable(await storage.keys.endGraces(id, now, by, precondition), id) };
   },
@@ -246,42 +243,32 @@ export const revokeKey = operate('key.revoke', 'revokeKey', 'POST /keys/{keyId}/
 });
 
 export const pauseKey = operate('key.pause', 'pauseKey', 'POST /keys/{keyId}/pause', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'Pause a key',
   description:
     'Refuses a key within a second as one that does not exist, until it is resumed. Its ban, expiry and graces go on.',
-  success: { ...KEY_ANSWER, description: 'The paused key' },
-  errors: ['key_revoked', 'precondition_failed'],
-  async handle(caller, call) {
-    const { storage, now, by } = caller;
-    return shown(caller, usable(await storage.keys.pause(call.id, now, by, call.precondition), call.id), call);
-  },
+  handle: (caller, call) =>
+    changed(caller, call, caller.storage.keys.pause(call.id, caller.now, caller.by, call.precondition)),
 });
 
 export const resumeKey = operate('key.resume', 'resumeKey', 'POST /keys/{keyId}/resume', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'Resume a key',
   description: 'Accepts a paused key again, at once.',
-  success: { ...KEY_ANSWER, description: 'The key' },
-  errors: ['key_revoked', 'precondition_failed'],
-  async handle(caller, call) {
-    const key = await caller.storage.keys.pause(call.id, null, caller.by, call.precondition);
-    return shown(caller, usable(key, call.id), call);
-  },
+  handle: (caller, call) =>
+    changed(caller, call, caller.storage.keys.pause(call.id, null, caller.by, call.precondition)),
 });
 
 export const resetKey = operate('key.reset', 'resetKey', 'POST /keys/{keyId}/reset', {
-  ...OF_A_KEY,
+  ...CHANGE,
   summary: 'Reset the windows of a key',
   description:
     'Makes what the present windows have counted 0 within a second, on every instance; their ends stay. With the minute the refusals are forgotten that count towards a ban; a running ban stays. Usage is not touched.',
   body: { schema: Reset, example: { window: 'day' }, isOptional: true } as Body<{ window?: ResetWindow }>,
-  success: { ...KEY_ANSWER, description: 'The key' },
-  errors: ['key_revoked', 'precondition_failed'],
-  async handle(caller, call) {
+  handle(caller, call) {
     const { window = 'both' } = call.body;
-    const key = usable(await caller.storage.keys.reset(call.id, window, caller.by, call.precondition), call.id);
-    return shown(caller, key, { beside: window === 'minute' ? call.beside : NOTHING_USED });
+    const reset = caller.storage.keys.reset(call.id, window, caller.by, call.precondition);
+    return changed(caller, window === 'minute' ? call : { ...call, beside: NOTHING_USED }, reset);
   },
 });
 
@@ -293,33 +280,31 @@ const OF_AN_OWNER = {
   success: {
     status: 200,
     description: 'The ids of the keys of the owner that are not revoked',
-    schema: { type: 'array', items: { type: 'string' } },
-    example: [KEY_EXAMPLE.id],
+    schema: { type: 'array', items: { type: 'string', example: KEY_ID } },
   },
 } as const;
+const ONE_BY_ONE = 'one after the other: if it breaks off, send it again.';
 
 export const pauseKeys = operate('key.pause-all', 'pauseKeys', 'POST /keys/pause', {
   ...OF_AN_OWNER,
   summary: 'Pause all keys of an owner',
-  description:
-    'Pauses every key of an owner that is not revoked, one after the other: if it breaks off, send it again.',
-  handle: (caller, call) =>
-    ofOwner(caller, call.query, ({ id }) => caller.storage.keys.pause(id, caller.now, caller.by)),
+  description: `Pauses every key of an owner that is not revoked, ${ONE_BY_ONE}`,
+  handle: (caller, { query }) =>
+    ofOwner(caller, query, ({ id }) => caller.storage.keys.pause(id, caller.now, caller.by)),
 });
 
 export const resumeKeys = operate('key.resume-all', 'resumeKeys', 'POST /keys/resume', {
   ...OF_AN_OWNER,
   summary: 'Resume all keys of an owner',
-  description: 'Accepts every paused key of an owner again, one after the other: if it breaks off, send it again.',
-  handle: (caller, call) => ofOwner(caller, call.query, ({ id }) => caller.storage.keys.pause(id, null, caller.by)),
+  description: `Accepts every paused key of an owner again, ${ONE_BY_ONE}`,
+  handle: (caller, { query }) => ofOwner(caller, query, ({ id }) => caller.storage.keys.pause(id, null, caller.by)),
 });
 
 export const resetKeys = operate('key.reset-all', 'resetKeys', 'POST /keys/reset', {
   ...OF_AN_OWNER,
   summary: 'Reset the windows of all keys of an owner',
-  description:
-    'Resets both windows of every key of an owner that is not revoked, one after the other: if it breaks off, send it again.',
-  handle: (caller, call) => ofOwner(caller, call.query, ({ id }) => caller.storage.keys.reset(id, 'both', caller.by)),
+  description: `Resets both windows of every key of an owner that is not revoked, ${ONE_BY_ONE}`,
+  handle: (caller, { query }) => ofOwner(caller, query, ({ id }) => caller.storage.keys.reset(id, 'both', caller.by)),
 });
 
 /** Changes each key of an owner that is not revoked. Throws `not_found` without one. */
@@ -333,6 +318,11 @@ async function ofOwner(
   if (inUse.length === 0) throw new CatalogError('not_found', `No key of the owner ${quote(owner)} can be changed`);
   for (const key of inUse) await change(key);
   return { json: inUse.map(({ id }) => id), note: `${inUse.length} of ${owner}` };
+}
+
+/** The answer to the change of a key that is in use. */
+async function changed(caller: Caller, call: Pick<Call, 'id' | 'beside'>, change: Promise<ApiKey | undefined>) {
+  return shown(caller, usable(await change, call.id), call);
 }
 
 /** A key by its id. Throws `not_found`. */

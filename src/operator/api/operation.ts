@@ -102,7 +102,8 @@ interface List {
   /** One of them and several, in sentences. */
   readonly noun: readonly [string, string];
   readonly schema: TSchema;
-  readonly example: object;
+  /** That of its schema without it. */
+  readonly example?: object;
   readonly columns: readonly Column[];
   /** The orders, the usual one first. */
   readonly sorts?: readonly { readonly value: string; readonly label: string }[];

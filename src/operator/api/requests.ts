@@ -6,9 +6,9 @@ import { OPERATIONS } from '../../http/operations.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
 import { byChoice, byMoment, byText, type Filter } from './filters.ts';
-import { getKey, KEY_ID } from './keys.ts';
+import { getKey, KEY_PARAMETER } from './keys.ts';
 import { type Caller, operate } from './operation.ts';
-import { KeyRequest } from './schema.ts';
+import { KeyRequest, REQUEST_ID } from './schema.ts';
 
 /** The recent requests that a running instance keeps in memory. */
 
@@ -18,21 +18,6 @@ const KEYS_MAX = 1_000;
 const STATUSES = ['2xx', '3xx', '4xx', '5xx', ...new Set(ERROR_CODES.map((code) => `${STATUS_OF[code]}`))].sort();
 const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];
 const STATUS = '^[1-5]([0-9]{2}|xx)$';
-const EXAMPLE = {
-  requestId: 'hE7GR_cEMx1KfM2V.1f',
-  at: '2026-01-01T12:00:00Z',
-  keyId: 'key_VXnvMwGskigm0Sfq',
-  method: 'GET',
-  route: '/v1/categories',
-  status: 429,
-  code: 'rate_limit_exceeded',
-  durationMs: 0.2,
-  minuteRemaining: 0,
-  dayRemaining: 940,
-  reason: 'the limit of 60 requests per minute was reached',
-  userAgent: 'shop/2.1',
-};
-
 type RequestJson = ReturnType<typeof requestJson>;
 
 const byClient = byText('Only requests whose `User-Agent` has this text', { label: 'Client' });
@@ -48,7 +33,6 @@ const byStatus: Filter<string> = {
 const LISTED = {
   noun: ['request', 'requests'],
   schema: KeyRequest,
-  example: EXAMPLE,
   columns: [
     { member: 'at', label: 'At' },
     {
@@ -61,7 +45,7 @@ const LISTED = {
     { member: 'durationMs', label: 'Ms' },
     { member: 'requestId', label: 'Request id' },
   ],
-  csv: { columns: Object.keys(EXAMPLE) },
+  csv: { columns: KeyRequest.required },
 } as const;
 
 export const listRequests = operate('request.list', 'listRequests', 'GET /requests', {
@@ -108,7 +92,7 @@ export const listKeyRequests = operate('request.list-of-key', 'listKeyRequests',
     'The latest requests of a key that this instance keeps in memory, newest first: of each key up to 200 refusals and errors, of one minute the first and the last ten refusals, and 200 other answers.',
   permission: 'viewer',
   isOfService: true,
-  parameter: KEY_ID,
+  parameter: KEY_PARAMETER,
   filters: { status: byStatus, client: byClient },
   list: { ...LISTED, limitMax: REQUESTS_MAX, limitUsual: 100 },
   async handle(caller, call) {
@@ -128,9 +112,9 @@ export const getRequest = operate('request.show', 'getRequest', 'GET /requests/{
   parameter: {
     name: 'requestId',
     description: 'The `X-Request-Id` of the answer',
-    schema: { type: 'string', example: EXAMPLE.requestId },
+    schema: { type: 'string', example: REQUEST_ID },
   },
-  success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
+  success: { status: 200, description: 'The request', schema: KeyRequest },
   handle(caller, { id }) {
     const request = recentOf(caller).find(id);
     if (request) return { json: requestJson(request) };

@@ -11,19 +11,25 @@ import { objectOf } from '../../catalog/validate.ts';
 
 /** The shapes of the operator API; the commands print the same with `--json`. */
 
-const moment = (description: string) =>
-  ({ type: 'string', format: 'date-time', description, example: '2026-01-01T12:00:00Z' }) as const;
+const moment = (description: string, example = '2026-01-01T12:00:00Z') =>
+  ({ type: 'string', format: 'date-time', description, example }) as const;
 
-const orNull = <S extends object>(schema: S) => ({ anyOf: [schema, { type: 'null' }] }) as const;
-const text = (description: string) => ({ type: 'string', description }) as const;
-const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
+/** The examples of answers are made from those of their members; a member that may be null is, without one. */
+const orNull = <S extends object>(schema: S, example?: string | number) =>
+  ({ anyOf: [schema, { type: 'null' }], example }) as const;
+const text = (description: string, example?: string) => ({ type: 'string', description, example }) as const;
+const count = (description: string, example = 0) => ({ type: 'integer', minimum: 0, description, example }) as const;
+
+/** Ids in examples. */
+export const KEY_ID = 'key_VXnvMwGskigm0Sfq';
+export const REQUEST_ID = 'hE7GR_cEMx1KfM2V.1f';
 
 const Limits = objectOf('Limits', 'How many requests a key may make', {
   additionalProperties: false,
   required: ['minute', 'day'],
   properties: {
-    minute: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per minute' },
-    day: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per UTC day' },
+    minute: { ...count('Requests per minute', 300), minimum: 1, maximum: LIMIT_MAX },
+    day: { ...count('Requests per UTC day', 10_000), minimum: 1, maximum: LIMIT_MAX },
   },
 });
 
@@ -57,7 +63,7 @@ export const KeyChange = objectOf('KeyChange', 'What changes of a key; members t
 export const Rotation = objectOf('Rotation', 'How a key is rotated', {
   additionalProperties: false,
   properties: {
-    grace: { ...text('How long the old secret still works, `0` to `30d`; `24h` if it is missing'), example: '24h' },
+    grace: text('How long the old secret still works, `0` to `30d`; `24h` if it is missing', '24h'),
   },
 });
 
@@ -76,18 +82,18 @@ export const Reset = objectOf('Reset', 'Which windows are reset', {
 export const Key = responseOf('Key', 'An API key, without its secret', {
   optional: ['graces'],
   properties: {
-    id: { ...text('Unique identifier'), example: 'key_VXnvMwGskigm0Sfq' },
-    name: text('Who uses the key, or what it is for'),
-    prefix: text('The visible beginning of the secret'),
+    id: text('Unique identifier', KEY_ID),
+    name: text('Who uses the key, or what it is for', 'shop'),
+    prefix: text('The visible beginning of the secret', 'petcat_live_MJPj'),
     environment: { type: 'string', enum: ENVIRONMENTS, description: 'Where the key is accepted' },
-    plan: { type: 'string', enum: PLAN_NAMES, description: 'The plan' },
+    plan: { type: 'string', enum: PLAN_NAMES, description: 'The plan', example: 'pro' },
     limits: Limits,
     scopes: { type: 'array', items: { type: 'string', enum: SCOPES }, description: 'What the key may do' },
     createdAt: moment('When the key was issued'),
     expiresAt: orNull(moment('When the key ends; null for never')),
     revokedAt: orNull(moment('When the key was revoked; null if it was not')),
     pausedAt: orNull(moment('Since when the key is paused; null if it is not')),
-    owner: orNull(text("The customer's own id; null for none")),
+    owner: orNull(text("The customer's own id; null for none"), 'cus_42'),
     lastUsedAt: orNull(moment('When the key was last used, to within seconds; null if not within two years')),
     usedToday: count('Requests admitted since 00:00 UTC'),
     ban: orNull({
@@ -106,31 +112,15 @@ export const Key = responseOf('Key', 'An API key, without its secret', {
     },
   },
 });
-/** A key in examples. */
-export const KEY_EXAMPLE = {
-  id: 'key_VXnvMwGskigm0Sfq',
-  name: 'shop',
-  prefix: 'petcat_live_MJPj',
-  environment: 'production',
-  plan: 'pro',
-  limits: { minute: 300, day: 10_000 },
-  scopes: ['categories:read'],
-  createdAt: '2026-01-01T12:00:00Z',
-  expiresAt: null,
-  revokedAt: null,
-  pausedAt: null,
-  owner: 'cus_42',
-  lastUsedAt: null,
-  usedToday: 0,
-  ban: null,
-};
-
 /** A key with its secret, which no later answer repeats. */
 export const IssuedKey = {
   ...Key,
   title: 'IssuedKey',
   required: [...Key.required, 'key'],
-  properties: { ...Key.properties, key: text('The secret; it is shown this once') },
+  properties: {
+    ...Key.properties,
+    key: text('The secret; it is shown this once', 'petcat_live_MJPj00000000000000000000000000000000'),
+  },
   description: 'An API key with its new secret',
 } as const;
 
@@ -152,11 +142,11 @@ export const NewToken = objectOf('NewToken', 'A token to be issued', {
 
 export const OperatorToken = responseOf('OperatorToken', 'A token of this API, without its secret', {
   properties: {
-    id: text('Unique identifier'),
-    name: text('Who uses the token; the actor in the audit'),
-    prefix: text('The visible beginning of the secret'),
-    role,
-    issuedBy: orNull(text('Who issued it; null if the audit does not have it')),
+    id: text('Unique identifier', 'op_VXnvMwGskigm0Sfq'),
+    name: text('Who uses the token; the actor in the audit', 'billing'),
+    prefix: text('The visible beginning of the secret', 'petcat_op_MJPj00'),
+    role: { ...role, example: 'keys' },
+    issuedBy: orNull(text('Who issued it; null if the audit does not have it'), 'alice'),
     createdAt: moment('When the token was issued'),
     expiresAt: orNull(moment('When the token ends; null for never')),
     revokedAt: orNull(moment('When the token was revoked; null if it was not')),
@@ -168,52 +158,59 @@ export const IssuedToken = {
   ...OperatorToken,
   title: 'IssuedToken',
   required: [...OperatorToken.required, 'token'],
-  properties: { ...OperatorToken.properties, token: text('The secret; it is shown this once') },
+  properties: {
+    ...OperatorToken.properties,
+    token: text('The secret; it is shown this once', 'petcat_op_MJPj00000000000000000000000000000000'),
+  },
   description: 'A token with its secret',
 } as const;
 
 export const Session = responseOf('Session', 'An open session of the console', {
   properties: {
-    id: text('Unique identifier, which opens nothing'),
-    actor: text('Who asked for the login'),
-    role,
+    id: text('Unique identifier, which opens nothing', 'session_VXnvMwGskigm0Sfq'),
+    actor: text('Who asked for the login', 'alice'),
+    role: { ...role, example: 'admin' },
     openedAt: moment('When it was opened'),
-    lastSeenAt: moment('When it was last used, to within a minute'),
-    endsAt: moment('When it ends at the latest'),
+    lastSeenAt: moment('When it was last used, to within a minute', '2026-01-01T12:05:00Z'),
+    endsAt: moment('When it ends at the latest', '2026-01-02T00:00:00Z'),
   },
 });
 
 export const Ban = responseOf('Ban', 'A ban that is on', {
   properties: {
-    keyId: text('The banned key'),
+    keyId: text('The banned key', KEY_ID),
     startedAt: moment('When the ban began'),
-    endsAt: moment('When the ban ends'),
+    endsAt: moment('When the ban ends', '2026-01-01T12:01:00Z'),
     level: {
       type: 'integer',
       minimum: 1,
       description: `Which ban in a row, ${BAN_SECONDS.length} at most; each lasts longer`,
     },
-    reason: text('Why the key is banned'),
+    reason: text('Why the key is banned', 'refused 61 more times within a minute of a 429'),
   },
 });
 
 const counts = {
-  served: count('Answers below 400'),
-  refused: count('Answers with 429'),
-  clientErrors: count('Other answers of 400 to 499'),
+  served: count('Answers below 400', 120),
+  refused: count('Answers with 429', 3),
+  clientErrors: count('Other answers of 400 to 499', 1),
   serverErrors: count('Answers from 500'),
 } as const;
 
 const at = moment('When the minute, hour, day or month began');
-const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
+const used = {
+  ...counts,
+  first: moment('The first request'),
+  last: moment('The last request', '2026-01-01T12:34:56Z'),
+} as const;
 
 export const KeyUsage = responseOf('KeyUsage', 'The requests of one key; `at` is in a series', {
   optional: ['at'],
   properties: {
     at,
-    id: text('The key'),
-    name: text('Its name'),
-    owner: orNull(text("The customer's own id; null for none")),
+    id: text('The key', KEY_ID),
+    name: text('Its name', 'shop'),
+    owner: orNull(text("The customer's own id; null for none"), 'cus_42'),
     ...used,
   },
 });
@@ -240,28 +237,32 @@ export const UsagePoint = responseOf('UsagePoint', 'The requests within one minu
 /** A recent request, without its body, query and headers. */
 export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as this instance answered it', {
   properties: {
-    requestId: text('The `X-Request-Id` of the answer'),
+    requestId: text('The `X-Request-Id` of the answer', REQUEST_ID),
     at: moment('When it was answered'),
-    keyId: text('The key'),
-    method: text('The method'),
-    route: text('The template of the route; `unmatched` without one'),
-    status: { type: 'integer', description: 'The status of the answer' },
-    code: orNull(text('The code of an error')),
-    durationMs: { type: 'number', minimum: 0, description: 'From the head of the request to the answer' },
-    minuteRemaining: orNull(count('What the minute had left; null if the request was not counted')),
-    dayRemaining: orNull(count('What the day had left')),
-    reason: orNull(text('Why it was refused, for a 429')),
-    userAgent: orNull(text('The first 100 printable characters of its `User-Agent`')),
+    keyId: text('The key', KEY_ID),
+    method: text('The method', 'GET'),
+    route: text('The template of the route; `unmatched` without one', '/v1/categories'),
+    status: { type: 'integer', description: 'The status of the answer', example: 429 },
+    code: orNull(text('The code of an error'), 'rate_limit_exceeded'),
+    durationMs: { type: 'number', minimum: 0, description: 'From the head of the request to the answer', example: 0.2 },
+    minuteRemaining: orNull(count('What the minute had left; null if the request was not counted'), 0),
+    dayRemaining: orNull(count('What the day had left'), 940),
+    reason: orNull(text('Why it was refused, for a 429'), 'the limit of 60 requests per minute was reached'),
+    userAgent: orNull(text('The first 100 printable characters of its `User-Agent`'), 'shop/2.1'),
   },
 });
 
 /** The answer to “why”. */
 export const Why = responseOf('Why', 'Why a request was answered as it was', {
   properties: {
-    sentence: text('The reason in one sentence'),
-    details: { type: 'array', items: { type: 'string' }, description: 'What the caller and the operator can do' },
-    requestId: orNull(text('The request that it is about; null for a key without a kept failure')),
-    keyId: text('The key'),
+    sentence: text('The reason in one sentence', 'Over the limit of the minute: the key had used its 60 requests.'),
+    details: {
+      type: 'array',
+      items: { type: 'string', example: 'A minute begins with its first request and lasts 60 seconds.' },
+      description: 'What the caller and the operator can do',
+    },
+    requestId: orNull(text('The request that it is about; null for a key without a kept failure'), REQUEST_ID),
+    keyId: text('The key', KEY_ID),
   },
 });
 
@@ -272,7 +273,7 @@ export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or 
     actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
     via: { type: 'string', enum: ['cli', 'console', 'proxy', 'api', 'service'], description: 'By which way' },
     user: text('The system user of a command, where `actor` is a name that was given'),
-    action: { ...text('What was done'), example: 'key.update' },
+    action: text('What was done', 'key.update'),
     target: text('The id of what was changed'),
     before: { description: 'The changed members before; null where there was nothing' },
     after: { description: 'The changed members after' },

@@ -7,14 +7,6 @@ import { Session } from './schema.ts';
 
 /** The operations on the sessions of the console. */
 
-const EXAMPLE = {
-  id: 'session_VXnvMwGskigm0Sfq',
-  actor: 'alice',
-  role: 'admin',
-  openedAt: '2026-01-01T12:00:00Z',
-  lastSeenAt: '2026-01-01T12:05:00Z',
-  endsAt: '2026-01-02T00:00:00Z',
-} as const;
 const SESSION_ID = { name: 'sessionId', description: 'The id of the session', schema: { type: 'string' } } as const;
 const OF_A_SESSION = { tag: 'sessions', permission: 'admin', tagged } as const;
 
@@ -25,7 +17,6 @@ export const listSessions = operate('session.list', 'listSessions', 'GET /sessio
   list: {
     noun: ['open session', 'open sessions'],
     schema: Session,
-    example: EXAMPLE,
     columns: [
       { member: 'id', label: 'Id' },
       { member: 'actor', label: 'Opened by' },
@@ -51,7 +42,6 @@ export const getSession = operate('session.show', 'getSession', 'GET /sessions/{
     status: 200,
     description: 'The session',
     schema: Session,
-    example: EXAMPLE,
     headers: { ETag: 'The validator of the session for If-Match: of its members but lastSeenAt' },
   },
   async handle(caller, { id }) {
@@ -86,7 +76,6 @@ export const endSessions = operate('session.end-all', 'endSessions', 'DELETE /se
     status: 200,
     description: 'The sessions that were ended',
     schema: { type: 'array', items: Session },
-    example: [EXAMPLE],
   },
   async handle({ storage, now, by }, { query: { actor = '' } }) {
     const all = await storage.sessions.revokeAll(actor, now, by);

@@ -11,16 +11,6 @@ import { IssuedToken, NewToken, OperatorToken as Token } from './schema.ts';
 
 type TokenJson = ReturnType<typeof tokenJson>;
 
-const EXAMPLE = {
-  id: 'op_VXnvMwGskigm0Sfq',
-  name: 'billing',
-  prefix: 'petcat_op_MJPj00',
-  role: 'keys',
-  issuedBy: 'alice',
-  createdAt: '2026-01-01T12:00:00Z',
-  expiresAt: null,
-  revokedAt: null,
-} as const;
 const TOKEN_ID = { name: 'tokenId', description: 'The id of the token', schema: { type: 'string' } } as const;
 const OF_A_TOKEN = { tag: 'tokens', permission: 'admin' } as const;
 
@@ -31,7 +21,6 @@ export const listTokens = operate('operator.list', 'listTokens', 'GET /tokens', 
   list: {
     noun: ['token', 'tokens'],
     schema: Token,
-    example: EXAMPLE,
     columns: [
       { member: 'id', label: 'Id' },
       { member: 'name', label: 'Name' },
@@ -58,7 +47,6 @@ export const getToken = operate('operator.show', 'getToken', 'GET /tokens/{token
     status: 200,
     description: 'The token',
     schema: Token,
-    example: EXAMPLE,
     headers: { ETag: 'The validator of the token for If-Match' },
   },
   async handle(caller, { id }) {
@@ -84,7 +72,6 @@ export const createToken = operate('operator.create', 'createToken', 'POST /toke
     status: 201,
     description: 'The token with its secret',
     schema: IssuedToken,
-    example: { ...EXAMPLE, token: 'petcat_op_MJPj00000000000000000000000000000000' },
     headers: { Location: 'The address of the token' },
   },
   async handle({ storage, now, by }, { body: { name, role, expiresAt = null } }) {
@@ -117,7 +104,6 @@ export const revokeTokens = operate('operator.revoke-all', 'revokeTokens', 'DELE
     status: 200,
     description: 'The tokens that were revoked',
     schema: { type: 'array', items: Token },
-    example: [{ ...EXAMPLE, revokedAt: '2026-02-01T12:00:00Z' }],
   },
   async handle(caller, { query: { actor = '' } }) {
     const { storage, now, by } = caller;

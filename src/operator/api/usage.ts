@@ -46,7 +46,6 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
   list: {
     noun: ['request', 'requests'],
     schema: { anyOf: [KeyUsage, OwnerUsage, RouteUsage, UsagePoint] },
-    example: {},
     columns: [],
     limitMax: ROWS_PER_PAGE_MAX,
     limitUsual: ROWS_PER_PAGE_MAX,
@@ -66,19 +65,6 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
         { type: 'array', items: UsagePoint },
       ],
     },
-    example: [
-      {
-        id: 'key_VXnvMwGskigm0Sfq',
-        name: 'shop',
-        owner: 'cus_42',
-        served: 120,
-        refused: 3,
-        clientErrors: 1,
-        serverErrors: 0,
-        first: '2026-01-01T12:00:00Z',
-        last: '2026-01-01T12:34:56Z',
-      },
-    ],
     headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },

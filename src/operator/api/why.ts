@@ -30,17 +30,7 @@ export const whyRefused = operate('request.why', 'why', 'GET /why/{subject}', {
   permission: 'viewer',
   isOfService: true,
   parameter: { name: 'subject', description: SUBJECT.about, schema: SUBJECT.schema },
-  success: {
-    status: 200,
-    description: 'The reason',
-    schema: Why,
-    example: {
-      sentence: 'Over the limit of the minute: the key had used its 60 requests.',
-      details: ['A minute begins with its first request and lasts 60 seconds; then the key works again.'],
-      requestId: 'hE7GR_cEMx1KfM2V.1f',
-      keyId: 'key_VXnvMwGskigm0Sfq',
-    },
-  },
+  success: { status: 200, description: 'The reason', schema: Why },
   async handle(caller, call) {
     const text = withoutSecret(SUBJECT.read(call.id, 'subject', caller.now).trim());
     const recent = recentOf(caller);
