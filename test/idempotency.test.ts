@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
 import { readContract } from './kit/contract.ts';
 import { OPERATOR } from './kit/operator.ts';
-import { json, type TestService, testService } from './kit/service.ts';
+import { json, testService } from './kit/service.ts';
+
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue({ plan: 'business' });
 
 describe('Idempotency-Key', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue({ plan: 'business' })).secret;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   const create = (idempotencyKey: string, body: string, { key = secret, path = '/categories' } = {}) =>
     service.call(key, path, {
       method: 'POST',

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
 import { OPERATOR } from './kit/operator.ts';
-import { assertError, json, type TestService, testService } from './kit/service.ts';
+import { assertError, json, testService } from './kit/service.ts';
+
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue({ plan: 'business' });
 
 /** Beside the sentences of `test/conformance/`: keys in all their forms, the day, request ids, a restart. */
 describe('the published interface', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue({ plan: 'business' })).secret;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   test('Authentication: a 401 reveals nothing about the key', async () => {
     const staging = (await service.issue({ environment: 'staging' })).secret;
     const expired = (await service.issue({ expiresAt: service.clock.now().unix + 1 })).secret;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
@@ -33,11 +33,7 @@ const SMALL = {
 };
 
 /** One for all, so that it renders each page once. */
-let service: TestService;
-
-before(async () => {
-  service = await testService();
-});
+const service = await testService();
 after(() => service[Symbol.asyncDispose]());
 
 test('every page of the documentation is HTML with a strict policy, a lifetime and a validator, and refers to no other host', async () => {

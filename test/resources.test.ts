@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
 import type { Order } from '../src/catalog/order.ts';
 import type { Pet } from '../src/catalog/pet.ts';
-import { assertError, everyPage, json, type TestService, testService, UNLIMITED } from './kit/service.ts';
+import { assertError, everyPage, json, testService, UNLIMITED } from './kit/service.ts';
 
 /** What no resource has as its id, in paths. */
 const NO_IDS = ['999999', '0', '01', '-1', '1.0', '%2B1', 'x', '9007199254740993', '9'.repeat(30), '1,2', '%31%2C2'];
 
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue(UNLIMITED);
+const { id: dogs } = await json<Category>(service.send(secret, 'POST', '/categories', { name: 'Dog' }));
+
 describe('filters, single resources and updates', () => {
-  let service: TestService;
-  let secret: string;
-  let dogs: number;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue(UNLIMITED)).secret;
-    dogs = (await json<Category>(send('POST', '/categories', { name: 'Dog' }))).id;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     service.send(secret, method, path, body, headers);
   const get = (path: string) => send('GET', path);

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
 import type { Pet } from '../src/catalog/pet.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
-import { assertError, everyPage, json, type TestService, testService, UNLIMITED } from './kit/service.ts';
+import { assertError, everyPage, json, testService, UNLIMITED } from './kit/service.ts';
 
 const SUNSET = Date.UTC(2030, 11, 5) / 1000;
 
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue(UNLIMITED);
+const { id: categoryId } = await json<Pet>(service.send(secret, 'POST', '/categories', { name: 'Dog' }));
+
 describe('pets and the store', () => {
-  let service: TestService;
-  let secret: string;
-  let categoryId: number;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue(UNLIMITED)).secret;
-    categoryId = (await json<Pet>(send('POST', '/categories', { name: 'Dog' }))).id;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     service.send(secret, method, path, body, headers);
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -9,11 +9,7 @@ import { PHONE, tryOut, watchedPage } from './looks.ts';
 
 const { needsBrowser, browser } = suiteBrowser();
 /** For tests that need neither settings nor an empty catalog of their own, so that it renders the pages once. */
-let service: TestService;
-
-before(async () => {
-  service = await testService();
-});
+const service = await testService();
 // A page that stays open goes on taking its share of the machine.
 afterEach(async () => {
   if (!needsBrowser.skip)

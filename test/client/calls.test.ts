@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import manifest from '../../client/package.json' with { type: 'json' };
 import {
@@ -15,18 +15,13 @@ import {
 } from '../../client/src/pet-catalog.ts';
 import { noWaits } from '../kit/client/bench.ts';
 import { freePort } from '../kit/deploy/port.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { testService } from '../kit/service.ts';
+
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue({ plan: 'business' });
 
 describe('the client', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue({ plan: 'business' })).secret;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   const client = (options: Partial<PetCatalogOptions> = {}) =>
     new PetCatalog({ baseUrl: service.url, apiKey: secret, ...options });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { readRetryAfter } from '../../client/src/headers.ts';
 import {
   ApiError,
@@ -10,18 +10,13 @@ import {
   TimeoutError,
 } from '../../client/src/pet-catalog.ts';
 import { freePort } from '../kit/deploy/port.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { testService } from '../kit/service.ts';
+
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue({ plan: 'business' });
 
 describe('a call of the client', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue({ plan: 'business' })).secret;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   /** A client of the service, and the requests that it sends. */
   const recording = (options: Partial<PetCatalogOptions> = {}) => {
     const requests: Request[] = [];

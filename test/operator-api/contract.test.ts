@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { OPERATOR_ERROR_CODES } from '../../src/catalog/error.ts';
 import { operatorOpenApiDocument } from '../../src/operator/api/openapi.ts';
@@ -8,7 +8,7 @@ import { API_OPERATIONS } from '../../src/operator/api/server.ts';
 import { storeBan } from '../kit/bans.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
-import { json, type TestService, testService } from '../kit/service.ts';
+import { json, testService } from '../kit/service.ts';
 import { addUsage, usageAt } from '../kit/usage.ts';
 
 /** The contract of the operator API: its examples, its bounds, its reference, and that the service keeps it. */
@@ -58,10 +58,7 @@ function mistakesIn(value: unknown, schema: object = {}): string {
 }
 
 /** One for the tests that change nothing, so that it renders its reference once. */
-let service: TestService;
-before(async () => {
-  service = await testService();
-});
+const service = await testService();
 after(() => service[Symbol.asyncDispose]());
 
 test('operator-openapi.json matches the routes, and the operator listener alone serves it', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { includesRole, ROLES, type Role } from '../../src/catalog/operator/access.ts';
 import { send } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
@@ -10,13 +10,10 @@ import { aCategory, aKey, type Fields, openPlace, type Place, ROWS, type Row, ty
  * a target that is not there, and one that was changed since it was read.
  */
 
-describe('every action by every door', () => {
-  let place: Place;
-  before(async () => {
-    place = await openPlace();
-  });
-  after(() => place[Symbol.asyncDispose]());
+const place = await openPlace();
+after(() => place[Symbol.asyncDispose]());
 
+describe('every action by every door', () => {
   for (const row of ROWS) {
     for (const door of ['console', 'api', 'command'] as const) {
       if (!row[door]) continue;
