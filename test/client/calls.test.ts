@@ -306,12 +306,6 @@ describe('the client', () => {
     const onResponse = () => setImmediate(() => between.abort(reason));
     const waiting = client({ fetch: answering(unavailable({ 'retry-after': '20' })).fetch, onResponse });
     await assert.rejects(waiting.categories.list({}, { signal: between.signal }), reason);
-    // One that waits for its turn.
-    const busy = client({ fetch: never });
-    const controller = new AbortController();
-    const calls = Array.from({ length: 20 }, () => busy.categories.list({}, { signal: controller.signal }));
-    controller.abort(reason);
-    for (const result of await Promise.allSettled(calls)) assert.deepEqual(result, { status: 'rejected', reason });
   });
 
   test('leaves no listener on a signal that many calls share', async () => {

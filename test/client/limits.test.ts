@@ -69,17 +69,6 @@ for (const [how, concurrent, usedUp] of started) {
   });
 }
 
-test('concurrent calls on one client wait for the same reset and get almost no refusals', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const time = virtualTime(service.clock);
-  const { catalog, traffic } = counting(service, time, secret);
-  await time.run(repeat(200, () => catalog.categories.list()));
-  assert.equal(traffic.good, 200);
-  assert.ok(traffic.refused <= 2 * 3, `${traffic.refused} refusals`);
-  assert.equal(time.elapsedMs(), 3 * MINUTE_MS);
-});
-
 test('a 429 that cannot be waited for fails at once and says until when, and the calls after it are not sent', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
@@ -157,36 +146,6 @@ test('a lifted ban is noticed by asking for the limits, which is always sent', a
   service.clock.advance(58);
   await untilTrue(async () => (await time.run(catalog.rateLimit())).minute.remaining > 0);
   assert.deepEqual([...(await time.run(catalog.categories.list()))], []);
-});
-
-test('an exhausted day fails at once, until the next one', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1_000, day: 5 } });
-  const time = virtualTime(service.clock);
-  const { catalog, traffic } = counting(service, time, secret);
-  await time.run(repeat(5, () => catalog.categories.list()));
-  const error = await caught(time, catalog.categories.list());
-  assert.deepEqual([error.code, error.retryAt], ['daily_quota_exceeded', new Date('2026-01-02')]);
-  assert.equal(traffic.refused, 1);
-});
-
-test('with pacing the calls go out evenly and meet no refusal', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const time = virtualTime(service.clock);
-  const moments: number[] = [];
-  const { catalog, traffic } = counting(service, time, secret, {
-    pace: true,
-    fetch: (input, init) => {
-      moments.push(time.elapsedMs());
-      return time.fetch(input, init);
-    },
-  });
-  await time.run(repeat(150, () => catalog.categories.list()));
-  assert.deepEqual(traffic, { good: 150, refused: 0 });
-  const gaps = moments.slice(1).map((moment, index) => moment - Number(moments[index]));
-  assert.ok(Math.min(...gaps) >= 900 && Math.max(...gaps) <= 2_100, `${Math.min(...gaps)} to ${Math.max(...gaps)}`);
-  assert.ok(time.elapsedMs() <= 152_000, `${time.elapsedMs()} ms`);
 });
 
 /** What a call fails with. */

@@ -62,6 +62,7 @@ const READS: readonly Case[] = [
   final({ status: 404, code: 'not_found' }),
   final({ status: 501, code: 'not_implemented' }),
   final({ status: 429, code: 'key_banned', retryAfter: '1' }),
+  final({ status: 429, code: 'daily_quota_exceeded', retryAfter: '43200' }),
   waiting('20', 20_000),
   waiting(at(21_000), 20_000),
   waiting(at(-20_000), 1_000),

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { readRetryAfter } from '../../client/src/headers.ts';
-import {
-  ApiError,
-  ConnectionError,
-  PetCatalog,
-  PetCatalogError,
-  type PetCatalogOptions,
-  TimeoutError,
-} from '../../client/src/pet-catalog.ts';
-import { freePort } from '../kit/deploy/port.ts';
+import { PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
 import { testService } from '../kit/service.ts';
 
 const service = await testService();
@@ -67,32 +59,6 @@ describe('a call of the client', () => {
       process.off('unhandledRejection', note);
     }
     assert.deepEqual(unhandled, []);
-  });
-
-  test('that finds no service says so with the cause, and every error has the name of its class', async () => {
-    const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
-    const failed = (call: Promise<unknown>) =>
-      call.then(
-        () => assert.fail(),
-        (error: PetCatalogError) => error,
-      );
-    const lost = await failed(recording({ baseUrl, maxRetries: 0 }).catalog.pets.list());
-    assert.ok(lost instanceof ConnectionError && lost.cause instanceof Error);
-    const { message, cause } = lost.cause;
-    assert.equal(message, 'fetch failed');
-    assert.equal((cause as NodeJS.ErrnoException).code, 'ECONNREFUSED');
-
-    const hanging = recording({ fetch: () => new Promise(() => {}), timeoutMs: 20 }).catalog;
-    const errors = [lost, await failed(hanging.pets.list()), await failed(recording().catalog.categories.get(99_999))];
-    assert.deepEqual(
-      errors.map(({ name }) => name),
-      ['ConnectionError', 'TimeoutError', 'ApiError'],
-    );
-    for (const error of [...errors, new PetCatalogError('getPet', 'of no other class')]) {
-      assert.equal(error.constructor.name, error.name);
-      assert.match(error.stack ?? '', new RegExp(`^${error.name}: `));
-    }
-    assert.ok(errors[1] instanceof TimeoutError && errors[2] instanceof ApiError);
   });
 });
 

@@ -55,12 +55,12 @@ test('after a 429 nothing is sent before its time, though requests that were sen
 test('calls that are aborted while they wait for their turn leave it to others', async () => {
   const { catalog, sent } = bench();
   const calls = Array.from({ length: 6 }, (_, index) => catalog.categories.get(index + 1));
-  const controller = new AbortController();
+  const [controller, reason] = [new AbortController(), new Error('the user left')];
   const aborted = Array.from({ length: 6 }, () => catalog.categories.get(99, { signal: controller.signal }));
   calls.push(catalog.categories.get(7));
   await settled();
-  controller.abort(new Error('the user left'));
-  for (const { status } of await Promise.allSettled(aborted)) assert.equal(status, 'rejected');
+  controller.abort(reason);
+  for (const each of await Promise.allSettled(aborted)) assert.deepEqual(each, { status: 'rejected', reason });
   for (let index = 0; index < 7; index += 1) await sent[index]?.answer(good());
   await Promise.all(calls);
   assert.deepEqual(

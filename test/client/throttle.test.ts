@@ -17,8 +17,7 @@ const minute = (remaining: number, seconds: number, limit = 60) => ({
   ratelimit: `"minute";r=${remaining};t=${seconds}`,
 });
 
-const refused = (seconds: number, code = 'rate_limit_exceeded') =>
-  refusal(429, code, { 'retry-after': `${seconds}`, ...limits(0) });
+const refused = (seconds: number) => refusal(429, 'rate_limit_exceeded', { 'retry-after': `${seconds}`, ...limits(0) });
 
 /** Begins calls, and notes of each how it ends. */
 async function begin({ catalog }: Bench, count: number, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {

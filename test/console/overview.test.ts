@@ -14,26 +14,6 @@ import { testService } from '../kit/service.ts';
 
 /** What the overview says of traffic, backups and findings, as HTTP alone shows it. */
 
-test('every chart and table of a page has the range of the address', async () => {
-  await using service = await testService();
-  const { key } = await service.issue();
-  const operator = await signIn(service);
-  for (const [range, words] of Object.entries({
-    '1h': 'the last hour',
-    '6h': 'the last 6 hours',
-    '24h': 'the last 24 hours',
-    '30d': 'the last 30 days',
-    '1y': 'the last year',
-  })) {
-    const text = await operator.page(`?since=${range}`);
-    for (const id of ['requests', 'routes', 'keys'])
-      assert.match(text, new RegExp(`id="${id}-heading">[^<]*<small>in ${words}[,<]`), `${id} at ${range}`);
-    assert.match(text, new RegExp(`href="/console\\?since=${range}#since-links" aria-current="true"`));
-    assert.match(await operator.page(`/keys/${key.id}?since=${range}`), new RegExp(`No requests yet|in ${words}<`));
-  }
-  assert.match(await operator.page(''), /Requests <small>in the last hour</);
-});
-
 test('the last backup is shown with its age and size, and so is that it is overdue, missing or failed', async () => {
   await using service = await testService();
   const { metrics } = service;
@@ -224,17 +204,4 @@ test('rates are those of the last ten seconds, and durations those of the last m
   assert.deepEqual(rates.recent(), { ...none, p50, p99 }, 'a minute after the last sample without them');
   await pass(5);
   assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
-});
-
-test('in the first second the rates are those of a whole one', () => {
-  const metrics = createMetrics();
-  let nowMs = 0;
-  using rates = new Rates(metrics, { ...systemTime(), steadyMs: () => nowMs });
-  const labels = { ...API_SIDE, method: 'GET', route: 'unmatched', status: 200 };
-  metrics.requests.observe(labels, 0.001);
-  metrics.requests.observe(labels, 0.001);
-  nowMs = 100;
-  assert.equal(rates.recent().served, 2);
-  nowMs = 2_000;
-  assert.equal(rates.recent().served, 1);
 });

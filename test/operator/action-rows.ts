@@ -14,7 +14,7 @@ export type Say = RegExp;
 
 interface Doors {
   /** The form is sent to this path; `ID` stands for the target. */
-  readonly console?: { readonly path: string; readonly form?: Fields; readonly wrong?: readonly [Fields, Say][] };
+  readonly console?: { readonly path: string; readonly form?: Fields };
   readonly api?: { readonly route: string; readonly body?: object; readonly wrong?: readonly [object, Say][] };
   readonly command?: { readonly args: string; readonly wrong?: readonly [string, Say][] };
 }
@@ -125,11 +125,6 @@ export const ROWS: readonly Row[] = [
     console: {
       path: '/keys/new',
       form: { ...KEY_FORM, plan: 'enterprise', 'limits.minute': '7', 'limits.day': '70', owner: 'cus_1' },
-      wrong: [
-        [{ ...KEY_FORM, name: ' ' }, /The name of a key is 1 to 100 visible characters/],
-        [{ ...KEY_FORM, plan: 'enterprise', 'limits.minute': '0', 'limits.day': '7' }, /limits.minute is 0; send/],
-        [{ ...KEY_FORM, expiresAt: '2026-02-30 10:00' }, /expiresAt is &quot;2026-02-30 10:00&quot;; send a date/],
-      ],
     },
     api: {
       route: 'POST /keys',
@@ -174,14 +169,6 @@ export const ROWS: readonly Row[] = [
         plan: 'pro',
         scopes: ['categories:read', 'categories:write', 'pets:read', 'pets:write', 'store:read', 'store:write'],
       },
-      wrong: [
-        [{ ...KEY_FORM, name: '' }, /The name of a key/],
-        [
-          { ...KEY_FORM, plan: 'enterprise', 'limits.minute': '7', 'limits.day': 'x' },
-          /limits.day is &quot;x&quot;; send/,
-        ],
-        [{ name: 'shop', plan: 'free' }, /scopes has 0 items; send at least 1/],
-      ],
     },
     api: {
       route: 'PATCH /keys/ID',
@@ -204,11 +191,7 @@ export const ROWS: readonly Row[] = [
     target: aKey,
     revoked: 'refused',
     missing: NO_KEY,
-    console: {
-      path: '/keys/ID/rotate',
-      form: { grace: '1h' },
-      wrong: [[{ grace: '31d' }, /at most 30d/]],
-    },
+    console: { path: '/keys/ID/rotate', form: { grace: '1h' } },
     api: {
       route: 'POST /keys/ID/rotate',
       body: { grace: '1h' },
@@ -218,10 +201,7 @@ export const ROWS: readonly Row[] = [
         [{ grace: 5 }, /^grace is 5; send a string such as 24h/],
       ],
     },
-    command: {
-      args: 'keys rotate ID --grace 1h',
-      wrong: [['keys rotate ID --grace 31d', /The grace is 2678400 s; at most 30d/]],
-    },
+    command: { args: 'keys rotate ID --grace 1h' },
   },
   {
     action: 'key.end-graces',
@@ -273,7 +253,7 @@ export const ROWS: readonly Row[] = [
     target: aUsedKey,
     revoked: 'refused',
     missing: NO_KEY,
-    console: { path: '/keys/ID/reset', form: { window: 'minute' }, wrong: [[{ window: 'hour' }, /window is/]] },
+    console: { path: '/keys/ID/reset', form: { window: 'minute' } },
     api: {
       route: 'POST /keys/ID/reset',
       body: { window: 'day' },
@@ -297,7 +277,7 @@ export const ROWS: readonly Row[] = [
     target: aCategory,
     audited: { before: { name: 'Dog' }, after: { name: ' Cat ' } },
     missing: NO_CATEGORY,
-    console: { path: '/categories/ID/rename', form: { name: ' Cat ' }, wrong: [[{ name: '  ' }, /name is/]] },
+    console: { path: '/categories/ID/rename', form: { name: ' Cat ' } },
     api: {
       route: 'PATCH /categories/ID',
       body: { name: ' Cat ' },
@@ -307,10 +287,7 @@ export const ROWS: readonly Row[] = [
         [{ name: 'x', id: 7 }, /"id" is no member of the body/],
       ],
     },
-    command: {
-      args: "categories rename ID ' Cat '",
-      wrong: [["categories rename ID ' '", /name is " "/]],
-    },
+    command: { args: "categories rename ID ' Cat '" },
   },
   {
     action: 'category.delete',
@@ -326,15 +303,7 @@ export const ROWS: readonly Row[] = [
     action: 'operator.create',
     role: 'admin',
     audited: { before: null, after: { name: 'billing', role: 'keys', expiresAt: null } },
-    console: {
-      path: '/tokens/new',
-      form: { name: 'billing', role: 'keys' },
-      wrong: [
-        [{ name: ' ', role: 'keys' }, /The name of a token/],
-        [{ name: 'x', role: 'root' }, /role is &quot;root&quot;; send one of/],
-        [{ name: 'x', role: 'keys', expiresAt: '2001-01-01 00:00' }, /The expiry of a token/],
-      ],
-    },
+    console: { path: '/tokens/new', form: { name: 'billing', role: 'keys' } },
     api: {
       route: 'POST /tokens',
       body: { name: 'billing', role: 'keys' },
@@ -349,7 +318,6 @@ export const ROWS: readonly Row[] = [
       args: 'operators create --name billing --role keys',
       wrong: [
         ['operators create --name x', /--role <role> is missing/],
-        ["operators create --name ' ' --role keys", /The name of a token/],
         ['operators create --name x --role root', /--role is "root"; send one of/],
         ['operators create --name x --role keys --expires 0', /The expiry of a token/],
       ],
