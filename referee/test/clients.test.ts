@@ -71,7 +71,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
   'full jitter': {
     habits: { wait: retrying(({ attempt }) => Math.random() * Math.min(1_000, 200 * 2 ** attempt), 8) },
   },
-  'a fixed wait, ten tries': { habits: { wait: retrying(() => 200, 10) } },
   'Retry-After only': { habits: { wait: (failure) => (mayRetry(failure) && retryAfterMs(failure)) || undefined } },
   'no retries at all': { habits: NO_RETRIES },
   'a connection for each request': { habits: { keepAlive: false } },
@@ -126,13 +125,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
   },
   'a pool of eight workers with equal calls': {
     habits: PER_CALL,
-    program: inPool(8, async (client) => {
-      await client.call('GET', '/things');
-      await client.call('POST', '/things', 'ant');
-    }),
-  },
-  'a pool of eight workers with equal calls, without retries': {
-    habits: { ...NO_RETRIES, ...PER_CALL },
     program: inPool(8, async (client) => {
       await client.call('GET', '/things');
       await client.call('POST', '/things', 'ant');
@@ -210,21 +202,10 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     kinds: ALL,
     habits: { ...PER_CALL, wait: (failure) => (mayRetry(failure) ? exponential(failure) : undefined) },
   },
-  'takes the seconds of Retry-After for milliseconds': {
-    rule: 'waits',
-    kinds: ALL,
-    habits: { ...PER_CALL, wait: (failure) => (mayRetry(failure) ? retryAfterMs(failure) / 1_000 + 300 : undefined) },
-  },
   'goes on with other calls, by fetch': {
     rule: 'waits',
     kinds: ['GET /things', 'POST /things', 'PUT /things/{}'],
     habits: { ...NO_RETRIES, ...PER_CALL, usesFetch: true },
-    program: goesOn,
-  },
-  'goes on with other calls, each on a connection of its own': {
-    rule: 'waits',
-    kinds: ['GET /things', 'POST /things', 'PUT /things/{}'],
-    habits: { ...NO_RETRIES, ...PER_CALL, keepAlive: false },
     program: goesOn,
   },
   'does not read a date': {
@@ -255,15 +236,6 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     habits: { ...GRAPHQL, headers: () => ({}) },
     program: queries,
   },
-  'calls by JSON-RPC without a key, and counts its tries': {
-    rule: 'once',
-    kinds: ['POST /rpc things.add', 'POST /rpc things.remove'],
-    habits: {
-      headers: () => ({}),
-      body: ({ name }, attempt) => JSON.stringify({ jsonrpc: '2.0', id: attempt, method: name }),
-    },
-    program: procedures,
-  },
   'asks AWS by POST, and puts without a key': {
     rule: 'once',
     kinds: ['POST / Things_2012.PutThing', 'POST / Things_2012.DeleteThing'],
@@ -285,13 +257,6 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     kinds: ['POST /things'],
     habits: {
       wait: (failure) => (failure.status === 422 && failure.attempt < 3 ? 100 : retrying(exponential)(failure)),
-    },
-  },
-  'sends another Idempotency-Key with each try': {
-    rule: 'once',
-    kinds: ['POST /things'],
-    habits: {
-      headers: ({ method }, key, attempt) => (method === 'POST' ? { 'idempotency-key': `${key}${attempt}` } : {}),
     },
   },
   'sends another body with the same key': {
