@@ -57,8 +57,6 @@ export interface UsageSum extends UsageCounts {
 
 /** The route of requests to addresses at which nothing is. */
 export const UNMATCHED = 'unmatched';
-/** The route of usage that an earlier release counted by key alone. */
-export const UNKNOWN_ROUTE = 'unknown';
 
 export const USAGE_SORTS = ['requests', 'refused', 'errors'] as const;
 export type UsageSort = (typeof USAGE_SORTS)[number];

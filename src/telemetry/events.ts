@@ -144,7 +144,7 @@ function requestEvents(sinks: EventSinks, failures: FailureLog) {
       const { listener, api, status, code, plan, durationMs } = answered;
       metrics.requests.observe(answered, durationMs / 1000);
       // A login to the console is refused without a plan.
-      if (status === 429 && plan) metrics.refusals.inc(plan, code ?? '');
+      if (status === 429 && plan) metrics.refusals.inc({ listener, api, plan, reason: code ?? '' });
       if (status === 401) metrics.failedAuthentications.inc({ listener, api, reason: code ?? '' });
       const isFailure = status >= 500 && !CALLERS_MISTAKES.has(status);
       if (isFailure) {

@@ -3,7 +3,7 @@ import type * as PromClient from 'prom-client';
 import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { NEAR_LIMIT_PERCENT } from '../catalog/window-counts.ts';
-import { API_SIDE, DURATION_BOUNDS, Refusals, RequestDurations, type Side } from './request-metrics.ts';
+import { API_SIDE, DURATION_BOUNDS, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const PREFIX = 'pet_catalog_';
@@ -17,6 +17,8 @@ const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode 
   { listener: 'operator', api: 'false', reason: 'missing_token' },
   { listener: 'operator', api: 'false', reason: 'invalid_token' },
 ];
+
+const REFUSALS = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'] as const satisfies AnyErrorCode[];
 
 const SIDES = [
   ['public', 'true'],
@@ -36,7 +38,10 @@ export function createMetrics() {
   const metrics = { ...requestMetrics(makers), ...limitMetrics(makers), ...storageMetrics(makers) };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const [listener, api] of SIDES) metrics.requestFailures.inc({ listener, api }, 0);
-  for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
+  for (const plan of PLAN_NAMES) {
+    metrics.bans.inc({ plan }, 0);
+    for (const reason of REFUSALS) metrics.refusals.inc({ ...API_SIDE, plan, reason }, 0);
+  }
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
   metrics.redisMasterLost.set(0);
   return { registry, ...metrics };
@@ -87,9 +92,14 @@ function requestMetrics({ counter, gauge, registered }: Makers) {
   };
 }
 
-function limitMetrics({ counter, gauge, histogram, registered }: Makers) {
+function limitMetrics({ counter, gauge, histogram }: Makers) {
   return {
-    refusals: registered(new Refusals()),
+    refusals: counter('refusals_total', 'Requests answered with 429, by the plan of the key and the reason', [
+      'listener',
+      'api',
+      'plan',
+      'reason',
+    ]),
     bans: counter('bans_total', 'Bans started, by the plan of the key', ['plan']),
     unsavedCounts: counter('count_save_failures_total', 'Failed attempts to save the counts of the limiter'),
     keysNearDayLimit: gauge(

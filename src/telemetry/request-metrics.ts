@@ -1,10 +1,7 @@
 import type { MetricValueWithName } from 'prom-client';
-import type { ErrorCode } from '../catalog/error.ts';
-import { PLAN_NAMES } from '../catalog/plan.ts';
 
 /** Methods with a label of their own. Callers may send many others, and each would stay for ever. */
 const METHODS: ReadonlySet<string> = new Set(['', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const REFUSAL_REASONS: readonly ErrorCode[] = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
 
 /** Upper bounds of the buckets of the histogram, in seconds; a further one holds what took longer. */
 export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
@@ -89,28 +86,6 @@ export class RequestDurations {
     const { name, help } = this;
     const values = [...this.#series.values()].flat().flatMap((series) => histogramValues(name, series));
     return { name, help, type: 'histogram', aggregator: 'sum', values };
-  }
-}
-
-/** A counter of refusals that builds no string of the labels, because refusals come in floods. */
-export class Refusals {
-  readonly name = 'pet_catalog_refusals_total';
-  readonly help = 'Requests answered with 429, by the plan of the key and the reason';
-  readonly #values: { readonly labels: Side & { readonly plan: string; readonly reason: string }; value: number }[] =
-    PLAN_NAMES.flatMap((plan) =>
-      REFUSAL_REASONS.map((reason) => ({ labels: { ...API_SIDE, plan, reason }, value: 0 })),
-    );
-
-  inc(plan: string, reason: string): void {
-    for (const series of this.#values) {
-      if (series.labels.plan === plan && series.labels.reason === reason) series.value += 1;
-    }
-  }
-
-  /** The counter in prom-client's format. */
-  async get() {
-    const { name, help } = this;
-    return { name, help, type: 'counter', aggregator: 'sum', values: this.#values };
   }
 }
 

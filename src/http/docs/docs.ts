@@ -66,17 +66,6 @@ interface WellKnownOptions {
 /** Pages at well-known addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
 function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [string, PageHandler][] {
   const at = (path: string) => baseUrl.replace(/\/v1$/, path);
-  const root = JSON.stringify({
-    openapi: at('/openapi.json'),
-    docs: at('/docs'),
-    reference: at('/docs/reference'),
-    errors: at('/docs/errors'),
-    limits: at('/docs/limits'),
-    deprecations: at('/docs/deprecations'),
-    llms: at('/llms.txt'),
-    health: at('/readyz'),
-    api: baseUrl,
-  });
   const catalog = {
     anchor: baseUrl,
     'service-desc': [
@@ -94,13 +83,7 @@ function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [
     body: JSON.stringify({ linkset: [catalog] }),
   };
   const pages: [string, PageHandler][] = [
-    [
-      '/',
-      ({ request }) =>
-        request.headers.accept?.includes('text/html')
-          ? { status: 303, headers: ['Location', '/docs', 'Vary', 'Accept'], cacheControl: CACHED }
-          : { status: 200, headers: ['Vary', 'Accept'], cacheControl: CACHED, body: root },
-    ],
+    ['/', () => ({ status: 303, headers: ['Location', '/docs'], cacheControl: CACHED })],
     [API_CATALOG, () => catalogAnswer],
   ];
   if (securityContact !== undefined) {

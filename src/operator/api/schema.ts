@@ -225,7 +225,7 @@ export const RouteUsage = responseOf('RouteUsage', 'The requests with a key to o
   optional: ['at'],
   properties: {
     at,
-    route: text('Method and template, `unmatched` where nothing is, or `unknown` before releases counted by route'),
+    route: text('Method and template, `unmatched` where nothing is'),
     ...used,
   },
 });

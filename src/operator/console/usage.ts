@@ -1,7 +1,6 @@
 import type { Limits } from '../../catalog/plan.ts';
 import {
   mostOf,
-  UNKNOWN_ROUTE,
   UNMATCHED,
   USAGE_SORTS,
   type UsageCounts,
@@ -98,8 +97,7 @@ function countsOf(sum: UsageCounts): Html[] {
 }
 
 function routeName(route: string): Html {
-  if (route === UNMATCHED || route === UNKNOWN_ROUTE)
-    return html`<span class="soft">${route === UNMATCHED ? 'no such address' : 'counted before routes were'}</span>`;
+  if (route === UNMATCHED) return html`<span class="soft">no such address</span>`;
   const [method = '', template = ''] = route.split(' ');
   const ends = DEPRECATED.has(route) ? html` <span class="badge warning">deprecated</span>` : '';
   return html`<span class="method">${method}</span> <code>${template}</code>${ends}`;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import sql, { empty, join } from 'sql-template-tag';
+import sql, { join } from 'sql-template-tag';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
@@ -13,8 +13,8 @@ import { recordAudit, toEntry } from './audit.ts';
 import { readChanges } from './change-feed.ts';
 import { creationLine } from './history.ts';
 import { once } from './once.ts';
-import { folded, isAscii } from './search.ts';
-import { contains, findRow, one, rowsInsert } from './statement.ts';
+import { folded } from './search.ts';
+import { findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { SqlNoun, type Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -30,7 +30,7 @@ interface Bounds {
 type Row = Tables['categories'];
 
 const ALL: PageQuery = { after: 0, limit: Number.MAX_SAFE_INTEGER };
-/** Rows that a search by other letters than those of ASCII reads before others are served. */
+/** Rows that a search reads before others are served. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
 /** The changes of one category that its history reads. */
 const CHANGES_MAX = 1_000;
@@ -57,31 +57,23 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     );
   }
 
-  find(id: number): Promise<Category | undefined> {
-    return this.transactions.read(async (db) => {
-      const row = await findRow(db, 'categories', id);
-      return row && toCategory(row);
-    });
+  async find(id: number): Promise<Category | undefined> {
+    const row = await this.transactions.read((db) => findRow(db, 'categories', id));
+    return row && toCategory(row);
   }
 
-  list({ after, limit } = ALL, condition = empty): Promise<Category[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<Row>(
-        sql`select * from categories where id > ${after} ${condition} order by id limit ${limit}`,
-      );
-      return rows.map(toCategory);
-    });
+  async list({ after, limit } = ALL): Promise<Category[]> {
+    const rows = await this.rows<Row>(sql`select * from categories where id > ${after} order by id limit ${limit}`);
+    return rows.map(toCategory);
   }
 
   async search({ text, after, limit }: PageQuery & { text: string }): Promise<Category[]> {
-    if (isAscii(text)) {
-      const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-      return this.list({ after, limit }, sql`and (id = ${id} or ${contains(text, ['name', 'description'])})`);
-    }
     const [wanted, found] = [folded(text), [] as Category[]];
-    for (let last = after; ; ) {
+    const isFound = ({ id, name, description = '' }: Category) =>
+      `${id}` === text || folded(`${name}\n${description}`).includes(wanted);
+    for (let last = after; ; await nextTurn()) {
       const rows = await this.list({ after: last, limit: ROWS_SEARCHED_AT_ONCE });
-      found.push(...rows.filter(({ name, description = '' }) => folded(`${name}\n${description}`).includes(wanted)));
+      found.push(...rows.filter(isFound));
       if (rows.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
       last = rows.at(-1)?.id ?? last;
     }

@@ -101,18 +101,14 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
 
   readonly findBySecret = coalesceLookups((hashes) => this.#findBySecrets(hashes));
 
-  #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<KeyRow & SentSecret>(sql`
-        select ${COLUMNS}, sent.hash as sent_hash, sent.ends_at as sent_ends_at
-        from ${KEYS}
-        inner join api_key_secrets as sent on sent.key_id = api_keys.id
-        where sent.hash in (${join([...hashes])}) and api_keys.paused_at is null`);
-      const now = this.time.now();
-      const found = new Map<string, FoundKey>();
-      for (const row of rows) found.set(row.sent_hash, { key: toKey(row, now), endsAt: row.sent_ends_at });
-      return found;
-    });
+  async #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
+    const rows = await this.rows<KeyRow & SentSecret>(sql`
+      select ${COLUMNS}, sent.hash as sent_hash, sent.ends_at as sent_ends_at
+      from ${KEYS}
+      inner join api_key_secrets as sent on sent.key_id = api_keys.id
+      where sent.hash in (${join([...hashes])}) and api_keys.paused_at is null`);
+    const now = this.time.now();
+    return new Map(rows.map((row) => [row.sent_hash, { key: toKey(row, now), endsAt: row.sent_ends_at }]));
   }
 
   find(id: string): Promise<ApiKey | undefined> {
@@ -123,14 +119,12 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     const found = new Map<string, Grace[]>();
     for (let first = 0; first < ids.length; first += ROWS_PER_STATEMENT) {
       const some = ids.slice(first, first + ROWS_PER_STATEMENT);
-      const rows = await this.transactions.read((db) =>
-        db.all<{ key_id: string; prefix: string; ends_at: number; expires_at: number | null }>(sql`
-          select key_id, prefix, ends_at, expires_at
-          from api_key_secrets inner join api_keys on api_keys.id = key_id
-          where key_id in (${join(some)}) and ends_at > ${now}
-            and revoked_at is null and (expires_at is null or expires_at > ${now})
-          order by ends_at desc`),
-      );
+      const rows = await this.rows<{ key_id: string; prefix: string; ends_at: number; expires_at: number | null }>(sql`
+        select key_id, prefix, ends_at, expires_at
+        from api_key_secrets inner join api_keys on api_keys.id = key_id
+        where key_id in (${join(some)}) and ends_at > ${now}
+          and revoked_at is null and (expires_at is null or expires_at > ${now})
+        order by ends_at desc`);
       for (const { key_id, prefix, ends_at, expires_at } of rows) {
         const endsAt = Math.min(ends_at, expires_at ?? ends_at);
         found.set(key_id, [...(found.get(key_id) ?? []), { prefix, endsAt }]);
@@ -148,35 +142,33 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  count(filter: KeyFilter): Promise<number> {
-    return this.transactions.read(async (db) => {
-      const counted = sql`select count(*) as count from api_keys ${where(conditionsOf(filter))}`;
-      return (await one<{ count: number }>(db, counted)).count;
-    });
+  async count(filter: KeyFilter): Promise<number> {
+    const counted = sql`select count(*) as count from api_keys ${where(conditionsOf(filter))}`;
+    return (await this.transactions.read((db) => one<{ count: number }>(db, counted))).count;
   }
 
-  list({ sort = 'newest', behind, limit, ...filter }: KeyQuery): Promise<KeyPage> {
-    return this.transactions.read(async (db) => {
-      const { by, isText, isDescending } = orderOf(sort, filter.now);
-      const columns = [...(filter.text ? [exactRank(filter.text, isDescending)] : []), by, sql`api_keys.id`];
-      const conditions = conditionsOf(filter);
-      if (behind) {
-        // A place has no rank and no text: these are the present ones of its key.
-        const place = columns.map((column) =>
-          column === by && !isText
-            ? sql`${behind.number}`
-            : sql`(select ${column} from api_keys where api_keys.id = ${behind.id})`,
-        );
-        conditions.push(sql`(${join(columns)}) ${isDescending ? sql`<` : sql`>`} (${join(place)})`);
-      }
-      const order = sql`order by ${join(columns.map((column) => sql`${column} ${isDescending ? sql`desc` : empty}`))}`;
-      // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
-      const ids = sql`select api_keys.id from api_keys ${where(conditions)} ${order} limit ${limit + 1}`;
-      const rows = await db.all<KeyRow & { place: number }>(sql`
-        select ${COLUMNS}, ${isText ? sql`0` : by} as place from ${KEYS} where api_keys.id in (${ids}) ${order}`);
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
-      return { keys: this.#toKeys(rows.slice(0, limit)), last: last && { number: last.place, id: last.id } };
-    });
+  async list({ sort = 'newest', behind, limit, ...filter }: KeyQuery): Promise<KeyPage> {
+    const { by, isText, isDescending } = orderOf(sort, filter.now);
+    const columns = [...(filter.text ? [exactRank(filter.text, isDescending)] : []), by, sql`api_keys.id`];
+    const conditions = conditionsOf(filter);
+    if (behind) {
+      // A place has no rank and no text: these are the present ones of its key.
+      const place = columns.map((column) =>
+        column === by && !isText
+          ? sql`${behind.number}`
+          : sql`(select ${column} from api_keys where api_keys.id = ${behind.id})`,
+      );
+      conditions.push(sql`(${join(columns)}) ${isDescending ? sql`<` : sql`>`} (${join(place)})`);
+    }
+    const order = sql`order by ${join(columns.map((column) => sql`${column} ${isDescending ? sql`desc` : empty}`))}`;
+    // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
+    const ids = sql`select api_keys.id from api_keys ${where(conditions)} ${order} limit ${limit + 1}`;
+    const rows = await this.rows<KeyRow & { place: number }>(sql`
+      select ${COLUMNS}, ${isText ? sql`0` : by} as place from ${KEYS} where api_keys.id in (${ids}) ${order}`);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const now = this.time.now();
+    const keys = rows.slice(0, limit).map((row) => toKey(row, now));
+    return { keys, last: last && { number: last.place, id: last.id } };
   }
 
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
@@ -245,22 +237,18 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     return this.#change(id, unless, (trx, key) => resetWindows(trx, key, { window, now: this.now, by }));
   }
 
-  bans(now: number): Promise<(Ban & { keyId: string })[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['bans']>(sql`
-        select * from bans where ends_at > ${now} and lifted_at is null and key_id in (
-          select id from api_keys where revoked_at is null and (expires_at is null or expires_at > ${now}))
-        order by started_at desc, key_id desc`);
-      return rows.map((row) => ({ keyId: row.key_id, ...toBan(row) }));
-    });
+  async bans(now: number): Promise<(Ban & { keyId: string })[]> {
+    const rows = await this.rows<Tables['bans']>(sql`
+      select * from bans where ends_at > ${now} and lifted_at is null and key_id in (
+        select id from api_keys where revoked_at is null and (expires_at is null or expires_at > ${now}))
+      order by started_at desc, key_id desc`);
+    return rows.map((row) => ({ keyId: row.key_id, ...toBan(row) }));
   }
 
-  banHistory(id: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['bans']>(sql`
-        select * from bans where key_id = ${id} order by started_at desc limit ${limit}`);
-      return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
-    });
+  async banHistory(id: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]> {
+    const rows = await this.rows<Tables['bans']>(sql`
+      select * from bans where key_id = ${id} order by started_at desc limit ${limit}`);
+    return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
   }
 
   /** Changes an existing, unrevoked key, and returns the new state. Throws what `unless` throws. */
@@ -288,11 +276,6 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
     const [row] = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id = ${id}`);
     return row && toKey(row, this.time.now());
-  }
-
-  #toKeys(rows: KeyRow[]): ApiKey[] {
-    const now = this.time.now();
-    return rows.map((row) => toKey(row, now));
   }
 }
 

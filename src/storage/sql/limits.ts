@@ -30,13 +30,11 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
   readonly #replaceCounts = rowsInsert('window_counts', REPLACE);
   readonly #raiseCounts = rowsInsert('window_counts');
 
-  readonly counts = coalesceLookups((keyIds) =>
-    this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['window_counts']>(sql`
-        select * from window_counts where key_id in (${join([...keyIds])})`);
-      return new Map(rows.map((row) => [row.key_id, toCounts(row)]));
-    }),
-  );
+  readonly counts = coalesceLookups(async (keyIds) => {
+    const rows = await this.rows<Tables['window_counts']>(sql`
+      select * from window_counts where key_id in (${join([...keyIds])})`);
+    return new Map(rows.map((row) => [row.key_id, toCounts(row)]));
+  });
 
   async saveCounts(counts: readonly WindowCounts[]): Promise<void> {
     const replace = (find: typeof rowsOfKeys) =>

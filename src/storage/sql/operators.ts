@@ -34,12 +34,10 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
     });
   }
 
-  find(hash: string, now: number): Promise<ConsoleSession | undefined> {
-    return this.transactions.read(async (db) => {
-      const [row] = await db.all<Tables['console_sessions']>(sql`
-        select * from console_sessions where hash = ${hash} and ${isOpen(now)}`);
-      return row && toSession(row);
-    });
+  async find(hash: string, now: number): Promise<ConsoleSession | undefined> {
+    const [row] = await this.rows<Tables['console_sessions']>(sql`
+      select * from console_sessions where hash = ${hash} and ${isOpen(now)}`);
+    return row && toSession(row);
   }
 
   touch(id: string, now: number): Promise<void> {
@@ -48,12 +46,10 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
     });
   }
 
-  list(now: number): Promise<ConsoleSession[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<Tables['console_sessions']>(sql`
-        select * from console_sessions where ${isOpen(now)} order by opened_at desc, id desc`);
-      return rows.map(toSession);
-    });
+  async list(now: number): Promise<ConsoleSession[]> {
+    const rows = await this.rows<Tables['console_sessions']>(sql`
+      select * from console_sessions where ${isOpen(now)} order by opened_at desc, id desc`);
+    return rows.map(toSession);
   }
 
   revoke(id: string, now: number, by: Operator): Promise<boolean> {
@@ -107,20 +103,15 @@ export class SqlTokens extends SqlNoun<Joined> implements TokenStorage {
     });
   }
 
-  find(hash: string): Promise<OperatorToken | undefined> {
-    return this.transactions.read(async (db) => {
-      const [row] = await db.all<TokenRow>(sql`
-        ${TOKENS} where hash = ${hash}`);
-      // A role that there is not may be a damaged one.
-      return row && ROLES.includes(row.role) ? toToken(row) : undefined;
-    });
+  async find(hash: string): Promise<OperatorToken | undefined> {
+    const [row] = await this.rows<TokenRow>(sql`${TOKENS} where hash = ${hash}`);
+    // A role that there is not may be a damaged one.
+    return row && ROLES.includes(row.role) ? toToken(row) : undefined;
   }
 
-  list(): Promise<OperatorToken[]> {
-    return this.transactions.read(async (db) => {
-      const rows = await db.all<TokenRow>(sql`${TOKENS} order by created_at desc, id desc`);
-      return rows.map(toToken);
-    });
+  async list(): Promise<OperatorToken[]> {
+    const rows = await this.rows<TokenRow>(sql`${TOKENS} order by created_at desc, id desc`);
+    return rows.map(toToken);
   }
 
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {

@@ -111,7 +111,7 @@ export interface Tables {
     reason: string;
     lifted_at: number | null;
   };
-  /** Minutes by key, and hours and days that releases before 0.2.0 counted. */
+  /** Minutes by key. Hours and days are of 0.1.0, which are purged here. */
   usage: {
     period: UsagePeriod;
     starts_at: number;

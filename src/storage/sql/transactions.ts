@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Change, OnChange } from '../../catalog/storage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Connection, Engine, Failure, Lock, Transaction } from '../engine.ts';
+import type { Connection, Engine, Failure, Lock, Statement, Transaction } from '../engine.ts';
 import {
   type Following,
   followChanges,
@@ -254,6 +254,11 @@ export abstract class SqlNoun<On extends Joined = Transactions> {
   /** Unix seconds. */
   protected get now(): number {
     return this.time.now().unix;
+  }
+
+  /** Reads the rows that a statement returns, as `Transactions.read` does. */
+  protected rows<Row>(statement: Statement): Promise<Row[]> {
+    return this.transactions.read((db) => db.all<Row>(statement));
   }
 }
 

@@ -6,7 +6,6 @@ import {
   type KeyRouteUsage,
   STEPS_FROM,
   sumCounts,
-  UNKNOWN_ROUTE,
   USAGE_PERIODS,
   type UsageCounts,
   type UsageGroup,
@@ -31,22 +30,18 @@ const ROWS_FOLDED_AT_ONCE = 500;
 const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
 const SUMS = sumsOf(OUTCOMES);
 
-/** The kept hours and days of keys are in two tables: earlier releases counted them without routes. */
+/** The rows that make up a period: minutes are of keys alone, days are those and the hours that are not yet days. */
 const SOURCES: Readonly<Record<UsagePeriod, readonly Source[]>> = {
   minute: [{ table: 'usage', period: 'minute' }],
-  hour: [
-    { table: 'usage', period: 'hour' },
-    { table: 'key_route_usage', period: 'hour' },
-  ],
+  hour: [{ table: 'key_route_usage', period: 'hour' }],
   day: [
-    { table: 'usage', period: 'day' },
     { table: 'key_route_usage', period: 'hour' },
     { table: 'key_route_usage', period: 'day' },
   ],
 };
 /** When a key of `api_keys` was last used: one row of an index, of the finest period that has one. */
 export const LAST_USED = sql`coalesce(${join(
-  [...SOURCES.minute, ...SOURCES.day.slice(1), ...SOURCES.day.slice(0, 1)].map(
+  [...SOURCES.minute, ...SOURCES.day].map(
     ({ table, period }) => sql`(
       select last_at from ${raw(table)} as used
       where used.key_id = api_keys.id and period = ${raw(`'${period}'`)}
@@ -94,7 +89,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     const keyIds = await this.#keyIdsOf(wanted);
     const parts = keyIds ? this.#partsOfKeys(wanted, keyIds) : this.#partsOfAll(wanted);
     for await (const part of parts) {
-      for (const row of await this.transactions.read((db) => db.all<SumRow>(sumsIn(part, wanted)))) {
+      for (const row of await this.rows<SumRow>(sumsIn(part, wanted))) {
         const name = `${row.at} ${row.id}`;
         found.set(name, added(found.get(name), toSum(row)));
       }
@@ -114,9 +109,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
       return group === 'all' || group === 'route' ? [ALL_KEYS] : undefined;
     }
     const conditions = [sql`owner = ${owner}`, ...(keyId === undefined ? [] : [sql`id = ${keyId}`])];
-    const rows = await this.transactions.read((db) =>
-      db.all<{ id: string }>(sql`select id from api_keys ${where(conditions)}`),
-    );
+    const rows = await this.rows<{ id: string }>(sql`select id from api_keys ${where(conditions)}`);
     return rows.map(({ id }) => id);
   }
 
@@ -126,7 +119,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     // Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later.
     const areKept = startOf(period, since) >= this.now - USAGE_PERIODS.minute.keptSeconds;
     const hasMinutes = keyIds.length === 1 && wanted.route === undefined && wanted.group !== 'route' && areKept;
-    for (const source of sourcesOf(hasMinutes ? 'minute' : period, wanted)) {
+    for (const source of SOURCES[hasMinutes ? 'minute' : period]) {
       const steps = Math.max(1, (until - since) / USAGE_PERIODS[source.period].seconds);
       const atOnce = Math.min(Math.ceil(ROWS_OF_KEYS_AT_ONCE / steps), ROWS_PER_STATEMENT);
       for (let first = 0; first < keyIds.length; first += atOnce) {
@@ -138,15 +131,13 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
 
   /** Some rows at a time, in the order of the primary key. */
   async *#partsOfAll(wanted: SumsQuery): AsyncGenerator<Part> {
-    for (const { table, period } of sourcesOf(wanted.period, wanted)) {
+    for (const { table, period } of SOURCES[wanted.period]) {
       const names = raw(PRIMARY_KEYS[table].join());
       let from = startsFrom(wanted);
       for (let last: Sql | undefined; ; from = [sql`(${names}) > (${last})`]) {
         const rest = [sql`period = ${period}`, ...from, ...endsAt(wanted)];
-        const [end] = await this.transactions.read((db) =>
-          db.all<Place>(sql`
-            select ${names} from ${raw(table)} ${where(rest)} order by ${names} limit 1 offset ${ROWS_AT_ONCE - 1}`),
-        );
+        const [end] = await this.rows<Place>(sql`
+          select ${names} from ${raw(table)} ${where(rest)} order by ${names} limit 1 offset ${ROWS_AT_ONCE - 1}`);
         last = end && join(PRIMARY_KEYS[table].map((name) => end[name]));
         const until = last ? [sql`(${names}) <= (${last})`] : endsAt(wanted);
         yield { table, period, conditions: [...from, ...until, sql`key_id != ${ALL_KEYS}`] };
@@ -159,10 +150,8 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     const found = new Map<string, number>();
     for (let first = 0; first < keyIds.length; first += ROWS_PER_STATEMENT) {
       const some = keyIds.slice(first, first + ROWS_PER_STATEMENT);
-      const rows = await this.transactions.read((db) =>
-        db.all<{ id: string; last_at: number | null }>(sql`
-          select id, ${LAST_USED} as last_at from api_keys where id in (${join(some)})`),
-      );
+      const rows = await this.rows<{ id: string; last_at: number | null }>(sql`
+        select id, ${LAST_USED} as last_at from api_keys where id in (${join(some)})`);
       for (const { id, last_at } of rows) if (last_at !== null) found.set(id, last_at);
     }
     return found;
@@ -226,22 +215,16 @@ function addTo(table: UsageTable, key: string): Sql {
 /** The statement that adds up the usage of one part. */
 function sumsIn({ table, period, conditions }: Part, { group, step, route }: SumsQuery): Sql {
   const ofRoute = route === undefined ? [] : [sql`route = ${route}`];
-  const routeOf = table === 'usage' ? raw(`'${UNKNOWN_ROUTE}'`) : raw('route');
   const names = group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner');
   // Names are joined to sums by key, not to each row.
   return sql`
     select at, ${GROUP_IDS[group]} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
     from (
-      select ${step === undefined ? raw('0') : stepOf(step)} as at, key_id, ${group === 'route' ? routeOf : raw("''")} as route,
+      select ${step === undefined ? raw('0') : stepOf(step)} as at, key_id, ${raw(group === 'route' ? 'route' : "''")} as route,
         ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
       from ${raw(table)} ${where([sql`period = ${period}`, ...conditions, ...ofRoute])}
       group by 1, 2, 3) as used left join api_keys on api_keys.id = used.key_id
     group by 1, 2`;
-}
-
-/** The tables that hold a period; of a route those that know routes. */
-function sourcesOf(period: UsagePeriod, { route }: SumsQuery): readonly Source[] {
-  return SOURCES[period].filter(({ table }) => route === undefined || table === 'key_route_usage');
 }
 
 /** The condition that a range begins at a moment, rounded down to the period. */
