@@ -116,7 +116,7 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['key-busy', `/keys/${busyKey}`],
     ...['24h', '7d', '1y'].map((range): [string, string] => [`key-${range}`, `/keys/${busyKey}?range=${range}`]),
     ...['6h', '7d', '30d'].map((range): [string, string] => [`overview-${range}`, `?range=${range}`]),
-    ['overview-from', '?from=2026-01-01+09:00&to=2026-01-01+10:00'],
+    ['overview-since', '?since=2026-01-01+09:00&until=2026-01-01+10:00'],
     ['key-banned', `/keys/${bannedKey}`],
     ['key-edit', `/keys/${busyKey}/edit`],
     ['key-rotate', `/keys/${busyKey}/rotate`],

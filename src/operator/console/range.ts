@@ -45,13 +45,9 @@ const USUAL: readonly (Steps & { readonly name: string; readonly words: string; 
 
 /** A range between two moments has the finest steps of which it is at most so many. */
 const STEPS_MAX = 100;
-/** The parameters of time, and what releases before 0.4.0 wrote into addresses for each. */
-const FORMER: Readonly<Record<'since' | 'until', readonly string[]>> = { since: ['from', 'range'], until: ['to'] };
-
-/** The text of a parameter of time; empty without it. */
+/** The text of a parameter of time; empty without it. Releases before 0.4.0 wrote `range` for `since`. */
 export function timeText(query: URLSearchParams, name: 'since' | 'until'): string {
-  const found = [name, ...FORMER[name]].map((each) => query.get(each)?.trim()).find(Boolean);
-  return found ?? '';
+  return query.get(name)?.trim() || (name === 'since' && query.get('range')?.trim()) || '';
 }
 
 /**
@@ -100,7 +96,7 @@ export function minuteText(unixSeconds: number): string {
   return utc(unixSeconds).slice(0, 16).replace('T', ' ');
 }
 
-const TIME_PARAMETERS = ['since', 'until', 'from', 'to', 'range'];
+const TIME_PARAMETERS = ['since', 'until', 'range'];
 
 /** The links to the usual periods of a page, and the form for another range; they apply to each chart and table. */
 export function rangeLinks(exchange: Exchange, { name: chosen }: Range): Html {
