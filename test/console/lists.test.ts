@@ -28,27 +28,17 @@ test('keys are filtered, sorted and paged; a page counts all, and the next one k
   const first = await operator.page('/keys');
   assert.equal(namesIn(first).length, KEYS_PER_PAGE);
   assert.match(first, />56 keys</);
-  assert.doesNotMatch(first, /rel="prev"/);
+  assert.doesNotMatch(first, /rel="first"/);
   assert.deepEqual(await shown(nextOf(first)), ['key 5', 'key 4', 'key 3', 'key 2', 'key 1', 'key 0']);
   assert.ok(nextOf(await operator.page(`/keys?${filtered}`)).startsWith(`/keys?${filtered}&cursor=`));
   for (const order of ['', '&sort=name']) {
     const second = await operator.page(nextOf(await operator.page(`/keys?q=key${order}`)));
-    assert.ok(second.includes(`rel="prev" href="/console/keys?q=key${order.replace('&', '&amp;')}"`));
+    assert.ok(second.includes(`rel="first" href="/console/keys?q=key${order.replace('&', '&amp;')}"`));
     assert.deepEqual([namesIn(second).length, nextOf(second)], [6, '']);
   }
   for (const query of [`q=${ending.key.prefix}`, 'owner=cus_7', 'plan=pro', 'expiresBefore=36h'])
     assert.deepEqual(await shown(`/keys?${query}`), ['ending'], query);
   assert.equal((await shown('/keys?sort=oldest'))[0], 'key 0');
-  // The order that the heading of a column has, and the one that it leads to.
-  for (const [sort, column, order, next] of [
-    ['newest', 'Created', 'descending', 'oldest'],
-    ['oldest', 'Created', 'ascending', 'newest'],
-    ['last-used', 'Last used', 'descending', 'unused'],
-    ['name', 'Name', 'ascending', 'name'],
-  ] as const) {
-    const heading = `<th scope="col" aria-sort="${order}"><a href="/console/keys?sort=${next}">${column}</a></th>`;
-    assert.ok((await operator.page(`/keys?sort=${sort}`)).includes(heading), sort);
-  }
   const found = await operator.page('/keys?q=ending');
   assert.match(found, /href="\/console\/keys">Reset<.*until.*<time datetime="2026-01-02T/s);
   assert.doesNotMatch(first, />Reset</);
@@ -92,8 +82,9 @@ test('the page of a key says when its old secret ends, and that it has no reques
   const now = service.clock.now().unix;
   const operator = await signIn(service);
   const path = `/keys/${key.id}`;
-  assert.match(await operator.page(path), /No requests yet/);
-  assert.doesNotMatch(await operator.page(path), /data-chart|The old secret ends/);
+  const before = await operator.page(path);
+  assert.match(before, /No requests in the last hour\./);
+  assert.doesNotMatch(before, /<svg|The old secret ends/);
   await service.storage.keys.rotate(key.id, secretRecord('petcat_live_other'), {
     now,
     oldEndAt: now + 8_880,
@@ -107,7 +98,7 @@ test('the page of a key says when its old secret ends, and that it has no reques
   const text = await operator.page(path);
   assert.match(text, /The old secret ends <time[^>]*>2026-01-01 14:28 UTC<\/time><\/strong>, in 2 h/);
   assert.ok(text.includes(`<code>${key.prefix}…</code> works until then`));
-  assert.match(text, /data-chart/);
+  assert.match(text, /<svg/);
   service.clock.advance(8_880);
   assert.doesNotMatch(await (await signIn(service)).page(path), /The old secret ends/);
 });

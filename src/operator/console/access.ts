@@ -1,4 +1,3 @@
-import { ROLES } from '../../catalog/operator/access.ts';
 import type { sessionJson, tokenJson } from '../../catalog/operator/json.ts';
 import { html } from '../../http/html.ts';
 import { endSession, getSession, listSessions } from '../api/sessions.ts';
@@ -21,10 +20,7 @@ const newToken = formPages(createToken, {
   nameOf: ({ name }: Token) => name,
   hints: {
     role: 'A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.',
-    expiresAt:
-      'In UTC, such as 2030-12-31 18:00, or a duration such as 90d. Leave it empty for a token that does not expire.',
   },
-  options: { role: ROLES.map((role) => ({ value: role, label: role })) },
   first: () => ({ role: 'viewer' }),
   done: 'Token created',
 });

@@ -42,7 +42,6 @@ const rename = formPages(renameCategory, {
   ...OF_A_CATEGORY,
   title: 'Rename the category',
   button: 'Rename',
-  first: ({ name }: Category) => ({ name }),
   done: 'The category was renamed.',
 });
 

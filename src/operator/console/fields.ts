@@ -13,6 +13,8 @@ export interface FieldWords {
   readonly options?: Readonly<Record<string, readonly Option[]>>;
 }
 
+const MOMENT_HINT = 'In UTC, such as 2030-12-31 18:00, or a duration such as 90d. Leave it empty for no end.';
+
 /** The kind of a member, by its schema: a moment or a text may be null. */
 function kindOf(schema: Schema): 'choices' | 'choice' | 'limits' | 'moment' | 'text' | 'optional text' {
   if (schema.type === 'array') return 'choices';
@@ -80,11 +82,12 @@ function fieldOf(
   { name, schema, value, mistakes, isRequired }: Field,
 ): Html {
   const { [name]: label = labelOf(name) } = labels;
-  const { [name]: hint = '' } = hints;
+  const kind = kindOf(schema);
+  const { [name]: hint = kind === 'moment' ? MOMENT_HINT : '' } = hints;
   const options = offered[name] ?? schema.enum?.map((each) => ({ value: each, label: each }));
   const about = described(mistakes, name, { hasHint: hint !== '' });
   const below = html`${hint === '' ? '' : html`<p class="hint" id="${name}-hint">${hint}</p>`}${fieldMistake(mistakes, name)}`;
-  switch (kindOf(schema)) {
+  switch (kind) {
     case 'choices': {
       const chosen = Array.isArray(value) ? value : [];
       const boxes = (schema.items?.enum ?? []).map(

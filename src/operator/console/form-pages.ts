@@ -32,12 +32,10 @@ interface FormPage extends FieldWords {
   back?(context: ConsoleContext): string;
   /** The question that it asks before it is done. */
   ask?(row: Row, context: ConsoleContext): Html | Promise<Html>;
-  /** The form as it is first shown. */
+  /** The form as it is first shown, where that is not the target. */
   first?(row: Row): object;
   /** Drops from the body what the form sends without need. */
   read?(body: Record<string, unknown>): object;
-  /** Below a new secret. */
-  after?(row: Row, body: Row, context: ConsoleContext): Html;
   readonly done: string;
 }
 
@@ -96,7 +94,7 @@ async function formPage(
   const name = target && nameOf ? nameOf(row) : '';
   const back = backTo(page, context);
   const crumb = name === '' ? '' : html` <a href="/console${back}">${foreign(name)}</a>`;
-  const form = html`${seen ?? ''}<div class="fields">${fieldsOf(operation, page, { values: { ...operation.usual, ...page.first?.(row), ...values }, mistakes })}<div class="row"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button><a class="button" href="/console${back}">Cancel</a></div></div>`;
+  const form = html`${seen ?? ''}<div class="fields">${fieldsOf(operation, page, { values: { ...operation.usual, ...(operation.method === 'PATCH' && row), ...page.first?.(row), ...values }, mistakes })}<div class="row"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button><a class="button" href="/console${back}">Cancel</a></div></div>`;
   const section = path.charAt(1).toUpperCase() + path.slice(2);
   const query = operation.filters ? `?${context.exchange.query}` : '';
   const content = html`<p class="crumb"><a href="/console${page.back ? back : path}">${section}</a>${crumb}</p>
@@ -122,7 +120,7 @@ async function sent(operation: OperatorOperation, page: FormPage, context: Conso
     const before = of && operation.method === 'PATCH' && tagOf(of, await call(of, caller, { id }));
     const { query } = context.exchange;
     const result = await call(operation, caller, { id, query, body, ifMatch: seen === '' ? undefined : `"${seen}"` });
-    if (result.secret !== undefined) return secretPage(operation, page, { context, result, body });
+    if (result.secret !== undefined) return secretPage(operation, page, { context, result });
     const isSame = before !== undefined && tagOf(operation, result) === before;
     const isGone = operation.method === 'DELETE' && result.row === undefined;
     return seeOther(isGone ? page.path : backTo(page, context), isSame ? 'unchanged' : operation.name);
@@ -144,9 +142,9 @@ async function sent(operation: OperatorOperation, page: FormPage, context: Conso
 function secretPage(
   { secret: member }: OperatorOperation,
   page: FormPage,
-  { context, result, body }: { context: ConsoleContext; result: Result; body: unknown },
+  { context, result }: { context: ConsoleContext; result: Result },
 ): View {
-  const { done, after, nameOf, path } = page;
+  const { done, nameOf, path } = page;
   const row = result.json as Row;
   const back = backTo(page, context, `${row.id}`);
   const isKey = member === 'key';
@@ -154,7 +152,6 @@ function secretPage(
   const content = html`<h1>${done}</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
 ${secretBox(result.secret ?? '', { label, become: back })}
-${after?.(row, body, context) ?? ''}
 ${isKey ? tryIt(context, result.secret ?? '', back) : ''}`;
   return { section: path, title: done, content };
 }

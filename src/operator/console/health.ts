@@ -4,9 +4,6 @@ import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext, ConsoleOptions, Examined } from './frame/context.ts';
 import { count, counted, duration, moment } from './frame/element.ts';
 
-/** From this share on a bound is marked, and below so many free bytes the disk. */
-const NEAR = 0.9;
-const FREE_BYTES_MIN = 1024 ** 3;
 /** The time that the findings of `doctor` are kept. */
 const FINDINGS_KEPT_MS = 600_000;
 /** Checks that would take more than this share of the time are repeated more rarely. */
@@ -34,7 +31,6 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 <h2 id="health-heading">Health <small>of this instance</small></h2>
 <dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
 <dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
-<dt>How full</dt><dd>${await fullness(context)}</dd>
 <dt>Checks</dt><dd>${checks(context)}</dd>
 <dt>Version</dt><dd>${version}. It does not look for newer ones; the upgrade is a chapter of <code>docs/operations.md</code>.</dd>
 <dt>This instance</dt><dd>on <code>${hostname()}</code>, ${environment}, up for ${duration(process.uptime())}: <a href="/console/audit?target=service">events</a></dd>
@@ -57,27 +53,6 @@ async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
   const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
   const trial = restored === 0 ? 'none was restored on trial yet' : html`one restored and compared ${moment(restored)}`;
   return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
-}
-
-/** The catalog and the database of what they may be at most; the nearly full ones are marked. */
-async function fullness({ metrics }: ConsoleContext): Promise<Html> {
-  const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes } = metrics;
-  const [categories = 0, categoriesMax = 0] = await valuesOf([metrics.categories, metrics.categoriesMax]);
-  const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
-  const [database = 0, log = 0] = await valuesOf([databaseBytes, databaseLogBytes]);
-  const [free = 0] = await valuesOf([diskFreeBytes]);
-  const { registry } = metrics;
-  const descriptors = ['process_open_fds', 'process_max_fds'].flatMap((name) => registry.getSingleMetric(name) ?? []);
-  const [open = 0, openMax = 0] = await valuesOf(descriptors);
-  const marked = (isNear: boolean, text: Html) => (isNear ? html`<strong class="danger">${text}</strong>` : text);
-  const parts = [
-    marked(categories > NEAR * categoriesMax, html`${count(categories)} of ${count(categoriesMax)} categories`),
-    marked(listBytes > NEAR * listBytesMax, html`their list ${size(listBytes)} of ${size(listBytesMax)}`),
-    html`database ${size(database)}${log > 0 ? html`, log ${size(log)}` : ''}`,
-    Number.isNaN(free) ? '' : marked(free < FREE_BYTES_MIN, html`${size(free)} free on its disk`),
-    openMax === 0 ? '' : marked(open > NEAR * openMax, html`${count(open)} of ${count(openMax)} descriptors`),
-  ];
-  return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
 }
 
 /** Repeats what the command `doctor` checks, while operators look at it. No page waits for it. */
@@ -107,19 +82,18 @@ function checks({ examination }: ConsoleContext): Html {
     return html`<span class="soft">${examination ? 'Being checked…' : 'Run'}</span> <code>pet-catalog doctor</code>`;
   const { at, findings } = examined;
   const complaints = findings.filter((each) => each.status !== 'ok');
-  const checkedAt = html`<span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>`;
-  if (complaints.length === 0) {
-    return html`<span class="badge good">nothing to do</span> ${counted(findings.length, 'check')} passed: ${checkedAt}`;
-  }
+  const passed = findings.filter((each) => each.status === 'ok');
   const rank = ({ status }: Finding) => (status === 'problem' ? 0 : 1);
-  const shown = complaints.sort((one, other) => rank(one) - rank(other)).map(complaint);
-  return html`${count(complaints.length)} of ${count(findings.length)} checks complain: ${checkedAt}
-<ul class="complaints">${shown}</ul>`;
+  const sorted = [...complaints.sort((one, other) => rank(one) - rank(other)), ...passed];
+  const badge = complaints.length === 0 ? html`<span class="badge good">nothing to do</span> ` : '';
+  return html`${badge}${count(passed.length)} of ${counted(findings.length, 'check')} passed: <span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>
+<ul class="findings">${sorted.map(findingLine)}</ul>`;
 }
 
-function complaint({ check, status, finding, advice }: Exclude<Finding, { status: 'ok' }>): Html {
-  const tone = status === 'problem' ? 'danger' : 'warning';
-  return html`<li><span class="badge ${tone}">${status}</span> ${check}: ${finding}. <span class="soft">To do: ${withCode(advice)}.</span></li>`;
+function findingLine({ check, finding, ...rest }: Finding): Html {
+  if (rest.status === 'ok') return html`<li class="soft">${check}: ${finding}</li>`;
+  const tone = rest.status === 'problem' ? 'danger' : 'warning';
+  return html`<li><span class="badge ${tone}">${rest.status}</span> ${check}: ${finding}. <span class="soft">To do: ${withCode(rest.advice)}.</span></li>`;
 }
 
 /** Renders what stands between backticks as code. */

@@ -1,9 +1,7 @@
 import { SCOPES } from '../../catalog/api-key.ts';
 import type { KeyJson } from '../../catalog/operator/json.ts';
 import { PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
-import { weightOf } from '../../catalog/usage.ts';
 import { html } from '../../http/html.ts';
-import { DAY_SECONDS, parseDuration } from '../../stdx/duration.ts';
 import { liftBan } from '../api/bans.ts';
 import {
   createKey,
@@ -17,8 +15,8 @@ import {
   updateKey,
 } from '../api/keys.ts';
 import { type FormPages, formPages } from './form-pages.ts';
-import { count, counted, foreign, moment } from './frame/element.ts';
-import { secondsOf } from './list-pages.ts';
+import { count, foreign } from './frame/element.ts';
+import { isoMoment } from './list-pages.ts';
 
 /** The forms that change a key. */
 
@@ -32,21 +30,16 @@ const FIELDS = {
   options: { plan: PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` })) },
   labels: { limits: 'Limits of the enterprise plan' },
   hints: {
-    expiresAt:
-      'In UTC, such as 2030-12-31 18:00, or a duration such as 90d. Leave it empty for a key that does not expire.',
     owner: "The customer's own id, if there is one.",
   },
   /** Limits are for the enterprise plan alone, which needs them; the form may hide some. */
   read: ({ limits = { minute: '', day: '' }, ...body }: Record<string, unknown>) =>
     body.plan === 'enterprise' ? { ...body, limits } : body,
 };
-const GRACES = [
-  { value: '0', label: 'Not at all: the old key stops at once' },
-  { value: '1h', label: '1 hour' },
-  { value: '24h', label: '24 hours' },
-  { value: '7d', label: '7 days' },
-  { value: '30d', label: '30 days' },
-];
+const GRACES = ['0', '1h', '24h', '7d', '30d'].map((value) => ({
+  value,
+  label: value === '0' ? 'not at all: the old key stops at once' : value,
+}));
 
 const newKey = formPages(createKey, {
   ...FIELDS,
@@ -66,14 +59,7 @@ const editKey = formPages(updateKey, {
   verb: 'edit',
   title: 'Change the key',
   button: 'Save',
-  first: ({ name, plan, limits, scopes, expiresAt, owner }: KeyJson) => ({
-    name,
-    plan,
-    scopes,
-    owner,
-    expiresAt,
-    ...(plan === 'enterprise' && { limits }),
-  }),
+  first: ({ plan, limits }: KeyJson) => ({ limits: plan === 'enterprise' ? limits : undefined }),
   done: 'The key was changed. The change takes effect within a second.',
 });
 
@@ -86,15 +72,6 @@ const rotation = formPages(rotateKey, {
   options: { grace: GRACES },
   ask: ({ prefix }: KeyJson) =>
     html`<p class="lead">A new key replaces <code>${prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works. Keys of earlier rotations end with it at the latest.</p>`,
-  after({ expiresAt }: KeyJson, { grace = '24h' }, { now }) {
-    const end = Math.min(
-      now + (parseDuration(grace) ?? 0),
-      expiresAt === null ? Number.POSITIVE_INFINITY : secondsOf(expiresAt),
-    );
-    return end > now
-      ? html`<p class="note">The old key works until ${moment(end)}. Replace it in every client before that.</p>`
-      : html`<p class="note">The old key no longer works.</p>`;
-  },
   done: 'The new key',
 });
 
@@ -109,12 +86,9 @@ const revocation = formPages(revokeKey, {
   ...OF_A_KEY,
   button: 'Revoke the key',
   isDangerous: true,
-  async ask({ id, name, prefix }: KeyJson, { storage, now }) {
-    const [usage] = await storage.usage.sums({ period: 'hour', since: now - DAY_SECONDS, keyId: id, group: 'key' });
-    const requests = usage ? weightOf(usage, 'requests') : 0;
-    return html`<p class="lead">Every request with <strong>${foreign(name)}</strong> (<code>${prefix}…</code>) will be refused. This cannot be undone.</p>
-<p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${counted(requests, 'request')}</strong> in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${id}/rotate">rotate it</a> instead.</p>`;
-  },
+  ask: ({ id, name, prefix, lastUsedAt }: KeyJson) =>
+    html`<p class="lead">Every request with <strong>${foreign(name)}</strong> (<code>${prefix}…</code>) will be refused. This cannot be undone.</p>
+<p>${lastUsedAt === null ? 'It was never used.' : html`It was last used ${isoMoment(lastUsedAt)}.`} To replace it without downtime, <a href="/console/keys/${id}/rotate">rotate it</a> instead.</p>`,
   done: 'The key was revoked. Requests with it are refused.',
 });
 
@@ -136,13 +110,6 @@ export const reset = formPages(resetKey, {
   ...OF_A_KEY,
   button: 'Reset the windows',
   labels: { window: 'What is reset' },
-  options: {
-    window: [
-      { value: 'both', label: 'both windows' },
-      { value: 'minute', label: 'the minute' },
-      { value: 'day', label: 'the day' },
-    ],
-  },
   ask: ({ name }: KeyJson) =>
     html`<p class="lead">What <strong>${foreign(name)}</strong> has used becomes 0, on every instance within a second; the windows end when they would have. Usage stays as it is, and so does a ban.</p>`,
   done: 'The windows were reset.',

@@ -1,14 +1,12 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
-import type { AuditEntry } from '../../catalog/audit.ts';
 import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
-import { CatalogError } from '../../catalog/error.ts';
 import { type KeyJson, keyJson } from '../../catalog/operator/json.ts';
 import { NEAR_LIMIT_PERCENT, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { listKeys, stateText } from '../api/keys.ts';
+import { findKey, listKeys, stateText } from '../api/keys.ts';
 import { latestFailure } from '../api/why.ts';
-import { latestChanges, operatorLink } from './audit.ts';
+import { latestChanges } from './audit.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { cardTable, count, duration, empty, foreign, long, moment, numeric, secondOf } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
@@ -50,19 +48,9 @@ export const keyRoutes = [
       'owner',
       'usedToday',
       'lastUsedAt',
-      {
-        label: 'Created',
-        sorts: ['newest', 'oldest'],
-        cell: ({ createdAt }: KeyJson) => isoMoment(createdAt),
-      },
+      { label: 'Created', cell: ({ createdAt }: KeyJson) => isoMoment(createdAt) },
     ],
     cells: CELLS,
-    sorts: {
-      name: ['name'],
-      state: ['expiry'],
-      usedToday: ['use'],
-      lastUsedAt: ['last-used', 'unused'],
-    },
     head: (context) =>
       may(context, 'keys') ? html`<a class="button primary" href="/console/keys/new">New key</a>` : html``,
     none: noKeyYet,
@@ -84,30 +72,22 @@ export function stateBadge(key: ApiKey, now: number): Html {
 
 async function showKey(context: ConsoleContext): Promise<View> {
   const { storage, now } = context;
-  const key = await findKey(context, context.id);
+  const key = await findKey(context.caller, context.id);
   const ban = banAt(key, now);
-  const [creation] = await storage.audit.list({ since: 0, limit: 1, target: key.id, action: 'key.create' });
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${keyActions(context, key)}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
 <div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(context, key, grace))}</div>
-${facts(key, lastUsedAt, creation)}
+${facts(key, lastUsedAt)}
 ${refusals(context, key)}
 ${await windows(context, key)}
-${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await usageOf(context, ['route'], { keyId: key.id, limits: key.limits })}</div>`}
+${await usageOf(context, ['route'], { keyId: key.id, limits: key.limits })}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${await latestChanges(context, key.id)}
 </section>`;
   return { section: '/keys', title: key.name, content };
-}
-
-/** Throws `not_found`. */
-export async function findKey({ storage }: ConsoleContext, id: string): Promise<ApiKey> {
-  const key = await storage.keys.find(id);
-  if (key) return key;
-  throw new CatalogError('not_found', `There is no key ${id}; the list of keys shows them all`);
 }
 
 /** Why the key is refused, or was the last time. */
@@ -117,11 +97,6 @@ function refusals({ service, now }: ConsoleContext, key: ApiKey): Html {
     ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console${addressOf('/requests/why', { q: latest.requestId })}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
     : html`<p class="soft" role="status">This instance keeps no refused or failed request of this key.</p>`;
   return html`<div id="why" data-live>${ended(key, now)}${last}<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p></div>`;
-}
-
-function noRequests({ url }: ConsoleContext): Html {
-  const line = html`The first one appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
-  return html`<div id="traffic" data-live>${empty('No requests yet.', line)}</div>`;
 }
 
 /** A rotated secret that still works. */
@@ -146,7 +121,7 @@ export function keyActions(context: ConsoleContext, { id, revokedAt, pausedAt }:
   return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a>${pause}<a class="button" href="/console${reset.pathOf(id)}">Reset</a><a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
 }
 
-function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry | undefined): Html {
+function facts(key: ApiKey, lastUsedAt: number | undefined): Html {
   return html`<dl class="facts" id="facts" data-live>
 <dt>Key</dt><dd><code>${key.prefix}…</code></dd>
 <dt>Id</dt><dd><code>${key.id}</code></dd>
@@ -154,7 +129,7 @@ function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry
 <dt>Scopes</dt><dd>${key.scopes.join(', ')}</dd>
 <dt>Environment</dt><dd>${key.environment}</dd>
 <dt>Owner</dt><dd>${ownerLink(key.owner)}</dd>
-<dt>Created</dt><dd>${moment(key.createdAt)}${creation ? html` by ${operatorLink(creation.operator)}` : ''}</dd>
+<dt>Created</dt><dd>${moment(key.createdAt)}</dd>
 <dt>Last used</dt><dd>${lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt)}</dd>
 <dt>Expires</dt><dd>${key.expiresAt === null ? 'never' : moment(key.expiresAt)}</dd>
 ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)}</dd>`}
@@ -181,7 +156,7 @@ ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
 }
 
 /** The latest bans of a key. */
-async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
+export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
   const bans = await storage.keys.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${secondOf(liftedAt)} <span class="badge">lifted</span>`;

@@ -9,7 +9,6 @@ import {
   choiceField,
   csvLink,
   filters as filterForm,
-  type ListQuery,
   searchText,
   textField,
   wholeText,
@@ -29,9 +28,7 @@ const STATE_TONES: Readonly<Record<string, string>> = { active: 'good', paused: 
 export type Row = any;
 
 /** A column of a page: a member of the operation's columns, or one of the page alone. */
-type Shown = string | { readonly label: string; readonly sorts?: Sorts; cell(row: Row, context: ConsoleContext): Html };
-/** The orders that the heading of a column leads to, the second from the first. */
-type Sorts = readonly [string, string?];
+type Shown = string | { readonly label: string; cell(row: Row, context: ConsoleContext): Html };
 
 export interface ListPage {
   /** Its address below `/console`. */
@@ -41,7 +38,6 @@ export interface ListPage {
   readonly columns?: readonly Shown[];
   /** Cells with more than the text of the member. */
   readonly cells?: Readonly<Record<string, (row: Row, context: ConsoleContext) => Html>>;
-  readonly sorts?: Readonly<Record<string, Sorts>>;
   /** Draws the rows in place of the table of columns. */
   table?(rows: readonly Row[], context: ConsoleContext): Html | Promise<Html>;
   /** Beside the heading. */
@@ -91,7 +87,7 @@ async function listPage(operation: OperatorOperation, page: ListPage, context: C
     ? page.none(context)
     : rows.length === 0
       ? empty(`No ${noun[0]} found.`, html`<a href="/console${path}">Show all ${noun[1]}</a>`)
-      : await (page.table?.(rows, context) ?? rowsTable(operation, page, { context, rows, texts }));
+      : await (page.table?.(rows, context) ?? rowsTable(operation, page, { context, rows }));
   const next = last && addressOf(path, { ...texts, cursor: placeText(last) });
   const count = total === undefined ? '' : counted(total, ...noun);
   const content = html`<div class="heading"><h1>${title}</h1>${page.head?.(context) ?? ''}</div>
@@ -99,7 +95,7 @@ ${page.lead?.(context) ?? ''}
 ${hasNone ? '' : filtersOf(operation, page, { context, isFiltered })}
 ${hasNone || (count === '' && !csv) ? '' : html`<div class="heading"><p class="soft">${count}</p>${csv ? csvLink(`${path}/export`, texts) : ''}</div>`}
 ${listed}
-${pager(cursor === '' ? undefined : addressOf(path, texts), next, ['First page', 'Next'])}
+${pager(cursor === '' ? undefined : addressOf(path, texts), next)}
 ${hasNone ? '' : (page.foot?.(context) ?? '')}`;
   return { section: path, title, content };
 }
@@ -107,26 +103,18 @@ ${hasNone ? '' : (page.foot?.(context) ?? '')}`;
 /** Rows of a list as a table. */
 export function rowsTable(
   { list }: OperatorOperation,
-  { path, title, columns, cells = {}, sorts = {} }: Omit<ListPage, 'none'>,
-  { context, rows, texts = {} }: { context: ConsoleContext; rows: readonly Row[]; texts?: ListQuery },
+  { title, columns, cells = {} }: Pick<ListPage, 'title' | 'columns' | 'cells'>,
+  { context, rows }: { context: ConsoleContext; rows: readonly Row[] },
 ): Html {
   const known = new Map((list?.columns ?? []).map((column) => [column.member, column]));
   const shown = (columns ?? [...known.keys()]).map((column) => {
     if (typeof column !== 'string') return column;
     const of = known.get(column) ?? { member: column, label: column };
-    const cell = cells[column] ?? ((row: Row) => memberCell(of, row, context.now));
-    return { ...of, cell, ...(sorts[column] && { sorts: sorts[column] }) };
+    return { ...of, cell: cells[column] ?? ((row: Row) => memberCell(of, row, context.now)) };
   });
-  const usual = list?.sorts?.[0]?.value ?? '';
   const heads = shown.map(({ label, ...column }) => {
-    const { isNumber, isLong, sorts: orders = [] } = column as Partial<Column> & { readonly sorts?: Sorts };
-    const head = { name: label, ...(isNumber && { isNumber }), ...(isLong && { isLong }) };
-    const [first, second] = orders;
-    if (first === undefined) return head;
-    const now = texts.sort || usual;
-    const order = now === first || now === second ? orderOf(now) : undefined;
-    const to = now === first && second ? second : first;
-    return { ...head, sort: { href: addressOf(path, { ...texts, sort: to }), order } };
+    const { isNumber = false, isLong = false } = column as Partial<Column>;
+    return { name: label, isNumber, isLong };
   });
   return cardTable(
     title,
@@ -158,10 +146,6 @@ export function isoMoment(text: string): Html {
 /** A moment of JSON in Unix seconds. */
 export function secondsOf(text: string): number {
   return Math.floor(Date.parse(text) / 1_000);
-}
-
-function orderOf(sort: string): 'ascending' | 'descending' {
-  return ['newest', 'last-used', 'use'].includes(sort) ? 'descending' : 'ascending';
 }
 
 /** The text of a filter as it is sent. */

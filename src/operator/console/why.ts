@@ -3,12 +3,13 @@ import { banAt } from '../../catalog/ban.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
+import { findKey } from '../api/keys.ts';
 import { keysLike } from '../api/why.ts';
 import { type ConsoleContext, onGet, seeOther, type View } from './frame/context.ts';
 import { count, foreign, secondOf } from './frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from './frame/list.ts';
 import { recordedLinks } from './history.ts';
-import { banPanel, findKey, keyActions, stateBadge, windows } from './keys.ts';
+import { banHistory, banPanel, keyActions, stateBadge, windows } from './keys.ts';
 import { ownInstance, routeOf, statusBadge, verdict } from './requests.ts';
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
@@ -43,7 +44,7 @@ ${usesRedis ? html`<li>Another instance may have answered it: look in its consol
 }
 
 async function aboutRequest(context: ConsoleContext, request: RecentRequest): Promise<Html> {
-  const key = await findKey(context, request.keyId);
+  const key = await findKey(context.caller, request.keyId);
   const { requestId, at, durationMs, limit } = request;
   // The limit of one window is kept: if it is none of the key's now, both may have been others.
   const { minute, day } = limit === key.limits.minute || limit === key.limits.day ? key.limits : {};
@@ -54,7 +55,8 @@ ${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.da
 <h2>Its key</h2>
 ${keyHead(context, key)}
 ${await windows(context, key)}
-<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p>`;
+<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p>
+${await banHistory(context, key)}`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */

@@ -56,8 +56,6 @@ interface Column {
   readonly isNumber?: boolean;
   /** Text that needs room. */
   readonly isLong?: boolean;
-  /** The order of the list that the column stands for, with the address that asks for it. */
-  readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
 }
 
 /** The columns of a table; a name alone stands for one of short texts. */
@@ -92,11 +90,9 @@ export function cardTable(label: string, columns: Columns, rows: readonly (reado
 }
 
 function tableOf(label: string, columns: Columns, body: Html, kind = 'wide'): Html {
-  const heads = columns.map(columnOf).map(({ name, isNumber, sort }) => {
-    const order = sort?.order ? html` aria-sort="${sort.order}"` : '';
-    const text = sort ? html`<a href="/console${sort.href}">${name}</a>` : name;
-    return html`<th scope="col"${isNumber ? html` class="number"` : ''}${order}>${text}</th>`;
-  });
+  const heads = columns
+    .map(columnOf)
+    .map(({ name, isNumber }) => html`<th scope="col"${isNumber ? html` class="number"` : ''}>${name}</th>`);
   return html`<div class="${kind}" tabindex="0" role="region" aria-label="${label}"><table>
 <thead><tr>${heads}</tr></thead>
 ${body}</table></div>`;
@@ -121,12 +117,12 @@ export function csrfField({ csrf }: { readonly csrf: string }): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }
 
-/** Links to the previous and the next page; empty without both. */
-export function pager(before: string | undefined, after: string | undefined, words = ['Back', 'Next']): Html {
-  if (before === undefined && after === undefined) return html``;
-  const link = (href: string | undefined, rel: string, text = '') =>
+/** Links to the first and the next page; empty without both. */
+export function pager(first: string | undefined, next: string | undefined): Html {
+  if (first === undefined && next === undefined) return html``;
+  const link = (href: string | undefined, rel: string, text: string) =>
     href === undefined ? '' : html`<a class="button" rel="${rel}" href="/console${href}">${text}</a>`;
-  return html`<nav class="pager" aria-label="Pages">${link(before, 'prev', words[0])}${link(after, 'next', words[1])}</nav>`;
+  return html`<nav class="pager" aria-label="Pages">${link(first, 'first', 'First page')}${link(next, 'next', 'Next')}</nav>`;
 }
 
 /** A secret that is shown once, with a button that copies it; a script gives the page the address `become`. */
