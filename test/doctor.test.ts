@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -176,6 +176,23 @@ test('a folder of backups that the service may not write to is a problem, with w
     assert.equal(cure, `ReadWritePaths=${backups}`, said);
   } finally {
     spawnSync('umount', ['-l', backups]);
+  }
+});
+
+test('of two services with one folder of backups, the second is told of those of the first', async () => {
+  using folder = temporaryFolder();
+  const backups = join(folder.path, 'backups');
+  const envOf = (name: string) => ({ BACKUP_DIR: backups, DATABASE_URL: `sqlite:./${name}.db`, LOG_LEVEL: 'info' });
+  let others: string[] = [];
+  for (const env of [envOf('first'), { ...envOf('second'), ENVIRONMENT: 'staging' }]) {
+    await using service = await serveProcess([], { cwd: folder.path, env });
+    await untilTrue(() => service.output.stderr.includes('"backup_made"'));
+    const said = `${backups} has backups of other databases, which count for nothing: ${others}`;
+    const told = `backups warning: ${said} → give each service a folder of its own`;
+    assert.deepEqual(await complaints(env, folder.path), others.length > 0 ? [told] : []);
+    others = readdirSync(backups).flatMap((name) => /^pet-catalog-(production-\w+)-/.exec(name)?.[1] ?? []);
+    assert.equal(others.length, 1);
+    await service.end();
   }
 });
 
