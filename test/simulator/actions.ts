@@ -28,6 +28,7 @@ const WEIGHTS = {
   changePlan: 3,
   revoke: 1.5,
   liftBan: 3,
+  reset: 3,
   rename: 1,
   remove: 2,
   import: 1,
@@ -126,6 +127,10 @@ export class Actions {
       this.#callMeanwhile();
     },
     liftBan: () => this.#liftBan(),
+    reset: () => {
+      this.#onAny(({ life }, key) => life && this.#reset(life, key));
+      this.#callMeanwhile();
+    },
     rename: () => this.#edit((life, id) => life.storage.categories.rename(id, this.#world.newName(), OPERATOR)),
     remove: () => this.#edit((life, id) => life.storage.categories.delete(id, OPERATOR)),
     import: () => this.#import(),
@@ -280,23 +285,44 @@ export class Actions {
     const among = banned.length === 0 || dice.chance(LIFTS_OF_ANY) ? keys : banned;
     this.#onAny(({ life }, key) => {
       if (!life) return;
-      const end = limits.bans.beginLift(key.id, time.nowMs);
-      limits.lifted(key.id, time.nowMs);
-      const { failOvers } = this.#world;
-      const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, isDone: false }));
-      life.storage.keys
-        .lift(key.id, life.clock.now().unix, OPERATOR)
-        .then((wasMade) => {
-          this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
-          limits.lifted(key.id, time.nowMs);
-          end({ nowMs: time.nowMs, isDone: this.#world.failOvers === failOvers });
-        })
-        .catch((error) => {
-          expected(this.#world)(error);
-          end({ nowMs: time.nowMs, isDone: false });
-        })
-        .finally(callOff);
+      const lift = life.storage.keys.lift(key.id, life.clock.now().unix, OPERATOR).then((wasMade) => {
+        this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
+      });
+      this.#forgive(life, key, { isReset: false, work: lift });
     }, among);
+  }
+
+  #reset(life: Life, key: WorldKey): void {
+    const { limits, time, redis, dice } = this.#world;
+    const window = dice.pick(['minute', 'day', 'both'] as const) ?? 'both';
+    // A request whose counts are being read may know of the reset by them, or not.
+    if (!redis && !limits.hasMet(life, key.id)) return;
+    const { failOvers } = this.#world;
+    const work = life.storage.keys.reset(key.id, window, OPERATOR).then((changed) => {
+      if (changed && failOvers === this.#world.failOvers)
+        key.model.reset(changed.resets, { doneMs: time.nowMs, madeBy: life });
+      this.#world.note(`${key.id}: the ${window} was reset`);
+    });
+    if (window === 'day') work.catch(expected(this.#world));
+    else this.#forgive(life, key, { isReset: true, work });
+  }
+
+  /** Refusals of a key are forgotten, by a lift of its bans or by a reset. */
+  #forgive(life: Life, key: WorldKey, { isReset, work }: { isReset: boolean; work: Promise<void> }): void {
+    const { limits, time, failOvers } = this.#world;
+    const end = limits.bans.beginLift(key.id, time.nowMs, isReset);
+    limits.lifted(key.id, time.nowMs);
+    const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, isDone: false }));
+    work
+      .then(() => {
+        limits.lifted(key.id, time.nowMs);
+        end({ nowMs: time.nowMs, isDone: this.#world.failOvers === failOvers });
+      })
+      .catch((error) => {
+        expected(this.#world)(error);
+        end({ nowMs: time.nowMs, isDone: false });
+      })
+      .finally(callOff);
   }
 
   #edit(change: (life: Life, id: number) => Promise<unknown>): void {

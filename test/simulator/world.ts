@@ -358,8 +358,8 @@ export class World implements Disposable {
       this.usage.record(key.id, status, { atMs: nowMs, life });
     }
     if (!pending.mayBeLost && (status === 401 || answered.key)) {
-      const limits = answered.key?.limits;
-      key.model.check({ life, askedMs, answeredMs: nowMs, roughUntilMs, limits });
+      const { limits, resets } = answered.key ?? {};
+      key.model.check({ life, askedMs, answeredMs: nowMs, roughUntilMs, limits, resets });
     }
     if (call.name !== undefined) this.#created(pending, call.name, answered);
   }

@@ -23,7 +23,7 @@ export interface ModelBan {
   /** When an operator began to lift it: from then on it may be gone. When that was done, if it was. */
   liftBegunMs: number | undefined;
   liftedMs: number | undefined;
-  /** Its process ended before it was stored. */
+  /** Its process ended before it was stored, or the database lost it before it was told. */
   mayBeLost: boolean;
 }
 
@@ -60,6 +60,8 @@ interface Lift {
 export class BanModel {
   readonly all: ModelBan[] = [];
   readonly #lifts: Lift[] = [];
+  /** When the database went back last. */
+  #lostMs = Number.NEGATIVE_INFINITY;
   /** Whether the clocks of the processes agree, and always did. */
   isDated = true;
 
@@ -80,7 +82,7 @@ export class BanModel {
       // `startedAt` is by the clock of the process, which may have been stepped.
       liftBegunMs: known?.liftBegunMs ?? this.#voidingMs(ban.keyId, ban.endsMs - length, roughUntilMs),
       liftedMs: known?.liftedMs,
-      mayBeLost: false,
+      mayBeLost: ban.endsMs - length < this.#lostMs,
     });
   }
 
@@ -111,6 +113,7 @@ export class BanModel {
 
   /** The database went back to these: a ban that it has no more may end at any moment, and no lift is sure. */
   lose(stored: readonly StoredBan[], atMs: number): void {
+    this.#lostMs = atMs;
     const kept = new Set(stored.map((row) => `${row.key_id} ${row.started_at}`));
     for (const ban of this.all) {
       if (!kept.has(`${ban.keyId} ${ban.startedAt}`)) ban.liftBegunMs ??= atMs;
@@ -119,14 +122,19 @@ export class BanModel {
     for (const lift of this.#lifts) lift.endedMs = Number.POSITIVE_INFINITY;
   }
 
-  /** An operator begins to lift what keeps a key out; it may be gone from now on. */
-  beginLift(keyId: string, begunMs: number): (end: { nowMs: number; isDone: boolean }) => void {
+  /**
+   * An operator begins to lift what keeps a key out; it may be gone from now on. Or to reset its windows: that forgets
+   * refusals, and what they led to, but no ban that is stored and runs by the clock of its process.
+   */
+  beginLift(keyId: string, begunMs: number, isReset = false): (end: { nowMs: number; isDone: boolean }) => void {
     const lift = { keyId, begunMs, endedMs: Number.POSITIVE_INFINITY };
     this.#lifts.push(lift);
-    for (const ban of this.#of(keyId)) ban.liftBegunMs ??= begunMs;
+    for (const ban of this.#of(keyId))
+      if (!isReset || ban.storedMs === undefined || !this.isDated) ban.liftBegunMs ??= begunMs;
     return ({ nowMs, isDone }) => {
       if (!isDone) return;
       lift.endedMs = nowMs;
+      if (isReset) return;
       for (const ban of this.#of(keyId)) if (ban.answeredMs <= begunMs) ban.liftedMs ??= nowMs;
     };
   }

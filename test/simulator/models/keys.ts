@@ -1,4 +1,5 @@
 import type { Limits } from '../../../src/catalog/plan.ts';
+import type { Resets } from '../../../src/catalog/window-counts.ts';
 import { promise } from './promise.ts';
 
 /** A change is followed within a second, and the reads that follow it take some milliseconds. */
@@ -10,12 +11,15 @@ export interface KeyVersion {
   readonly isRevoked: boolean;
 }
 
-interface Dated extends KeyVersion {
-  /** When the operator began the change, and when it was done. */
-  readonly begunMs: number;
+interface Done {
   readonly doneMs: number;
   /** The process on which it was made, which knows it at once. */
   readonly madeBy: object | undefined;
+}
+
+interface Dated extends KeyVersion, Done {
+  /** When the operator began the change. */
+  readonly begunMs: number;
 }
 
 export interface Authenticated {
@@ -26,12 +30,14 @@ export interface Authenticated {
   readonly roughUntilMs: number;
   /** Undefined for a 401. */
   readonly limits: Limits | undefined;
+  readonly resets: Resets | undefined;
 }
 
-/** A key's plan and end, as its operators made them. */
+/** A key's plan, end and resets, as its operators made them. */
 export class KeyModel {
   readonly #id: string;
   readonly #versions: Dated[] = [];
+  #resets: (Resets & Done)[] = [];
   #attempted: KeyVersion | undefined;
   #isLost = false;
 
@@ -66,17 +72,26 @@ export class KeyModel {
     if (!isSame) this.#versions.push({ ...version, ...when });
   }
 
+  /** Its windows were reset: every process goes by that, or by a later one, as soon as it follows. */
+  reset(resets: Resets, done: Done): void {
+    this.#resets.push({ ...resets, ...done });
+  }
+
   /** The database went back to this version; undefined if it does not have the key any more. */
   goBack(version: KeyVersion | undefined, atMs: number): void {
     if (version) this.#versions.push({ ...version, begunMs: 0, doneMs: atMs, madeBy: undefined });
     else this.#isLost = true;
+    this.#resets = [];
   }
 
   /** Throws if a request was let in, or kept out, by a version of the key that is no longer, or not yet, in force. */
-  check({ life, askedMs, answeredMs, roughUntilMs, limits }: Authenticated): void {
+  check({ life, askedMs, answeredMs, roughUntilMs, limits, resets }: Authenticated): void {
     if (this.#isLost) return;
-    const isKnown = ({ doneMs, madeBy }: Dated) =>
+    const isKnown = ({ doneMs, madeBy }: Done) =>
       askedMs > doneMs && (madeBy === life || askedMs >= Math.max(doneMs, roughUntilMs) + FOLLOWED_MS);
+    const last = this.#resets.findLast(isKnown);
+    const isReset = !last || !resets || (resets.minute >= last.minute && resets.day >= last.day);
+    promise(isReset, () => `${this.#id}: let in without the reset of ${JSON.stringify(last)}`);
     const first = Math.max(0, this.#versions.findLastIndex(isKnown));
     const begun = this.#versions.slice(first).filter(({ begunMs }) => begunMs <= answeredMs);
     const inForce: KeyVersion[] = this.#attempted ? [...begun, this.#attempted] : begun;

@@ -1,14 +1,9 @@
+import type { Counts } from '../../../src/catalog/window-counts.ts';
 import { promise } from './promise.ts';
 
 const WINDOW_SECONDS = 60;
-
-/** The counts of both windows right after a request was counted. */
-export interface Count {
-  readonly minuteEnds: number;
-  readonly minuteUsed: number;
-  readonly day: number;
-  readonly dayUsed: number;
-}
+/** How long the end of a window may not be stored yet: a reset that is stored before it is merged begins a new one. */
+const UNSAVED_SECONDS = 2;
 
 interface CountMoment {
   readonly nowMs: number;
@@ -21,7 +16,7 @@ interface CountMoment {
   readonly mayMiss: boolean;
 }
 
-interface Entry extends Count {
+interface Entry extends Counts {
   readonly atMs: number;
   /** The process that learned of it, and so may save it. */
   knownTo: object | undefined;
@@ -34,7 +29,7 @@ interface Entry extends Count {
 interface Loss {
   readonly safeMs: number;
   /** What the counter still has. */
-  readonly kept: Count | undefined;
+  readonly kept: Counts | undefined;
 }
 
 /**
@@ -49,10 +44,11 @@ export class Ledger {
   readonly #isReplaced: boolean;
   #entries: Entry[] = [];
   /** What the counter has. */
-  #kept: Count | undefined;
+  #kept: Counts | undefined;
   #wasLost = false;
   /** Whether the place of the next request cannot be told. */
   #isUnknown = false;
+  #resets = { minuteReset: 0, dayReset: 0 };
 
   constructor(name: string, { isReplaced }: { isReplaced: boolean }) {
     this.#name = name;
@@ -60,13 +56,16 @@ export class Ledger {
   }
 
   /** A request was counted at a second. Throws if it took a wrong place. */
-  add(count: Count, { nowMs, now, today, knownTo, mayMiss }: CountMoment): void {
+  add(told: Counts, { nowMs, now, today, knownTo, mayMiss }: CountMoment): void {
     const kept = this.#kept;
+    const count = this.#isReplaced ? this.knowing(told) : told;
     if (!this.#isUnknown) {
       const learned = this.#entries.filter((each) => each.knownTo !== undefined);
+      // Of several windows that are open after a loss, a reset may leave any.
+      const isOpen = (each: Entry) => each.minuteReset < count.minuteReset && now < each.minuteEnds;
       const isNext =
-        [kept, ...learned.filter((each) => isLaterMinute(each, kept))].some((from) =>
-          followsMinute(from, count, now),
+        [kept, ...learned.filter((each) => isLaterMinute(each, kept) || isOpen(each))].some((from) =>
+          followsMinute(from, count, { now, mayMiss }),
         ) && [kept, ...learned.filter((each) => isLaterDay(each, kept))].some((from) => followsDay(from, count, today));
       promise(isNext, () => `${this.#name}: counted as ${show(count)} at ${now}, after ${show(kept)}`);
       // What was told in this very moment may have been told after it.
@@ -83,13 +82,23 @@ export class Ledger {
     if (this.#entries.length > 4_000) this.#entries = this.#entries.slice(2_000);
   }
 
+  /** A process forgets no reset that a request told it of, but one that is on its way may know of none. */
+  knowing(count: Counts): Counts {
+    const { minuteReset, dayReset } = this.#resets;
+    this.#resets = {
+      minuteReset: Math.max(count.minuteReset, minuteReset),
+      dayReset: Math.max(count.dayReset, dayReset),
+    };
+    return { ...count, ...this.#resets };
+  }
+
   /** Whether a request was counted so, and no process was told yet. */
-  has(count: Count): boolean {
+  has(count: Counts): boolean {
     return this.#entries.some((each) => each.knownTo === undefined && isSame(each, count));
   }
 
   /** A process was told that its request was counted. Throws if it was not, or if another was told the same. */
-  claim(count: Count, process: object, nowMs: number): void {
+  claim(count: Counts, process: object, nowMs: number): void {
     const entry = this.#entries.findLast((each) => isSame(each, count) && each.knownTo === undefined);
     promise(entry !== undefined, () => `${this.#name}: admitted as ${show(count)}, which was not counted for it`);
     entry.knownTo = process;
@@ -120,45 +129,60 @@ export class Ledger {
     for (const each of this.#entries) each.mayBeGone = true;
   }
 
-  /** Whether some window of the past that has not ended at a second has this few places left. */
-  isSpentAt(now: number, limit: number, minuteEnds: number): boolean {
-    if (this.#isUnknown) return true;
-    return minuteEnds > now && this.#entries.some((each) => each.minuteEnds === minuteEnds && each.minuteUsed >= limit);
+  /** Whether some window of the past that has not ended at a second has this few places left since a reset. */
+  isSpentAt(now: number, limit: number, { minuteEnds, minuteReset }: Counts): boolean {
+    const isSpent = (each: Entry) =>
+      each.minuteEnds === minuteEnds && each.minuteUsed >= limit && each.minuteReset >= minuteReset;
+    return this.#isUnknown || (minuteEnds > now && this.#entries.some(isSpent));
   }
 
-  isDaySpent(day: number, limit: number): boolean {
-    return this.#isUnknown || this.#entries.some((each) => each.day === day && each.dayUsed >= limit);
+  isDaySpent(limit: number, { day, dayReset }: Counts): boolean {
+    const isSpent = (each: Entry) => each.day === day && each.dayUsed >= limit && each.dayReset >= dayReset;
+    return this.#isUnknown || this.#entries.some(isSpent);
   }
 }
 
-function isLaterMinute(one: Count, other: Count | undefined): boolean {
+function isLaterMinute(one: Counts, other: Counts | undefined): boolean {
   if (!other) return true;
-  return (
-    one.minuteEnds > other.minuteEnds || (one.minuteEnds === other.minuteEnds && one.minuteUsed > other.minuteUsed)
-  );
+  const later =
+    one.minuteReset - other.minuteReset || one.minuteEnds - other.minuteEnds || one.minuteUsed - other.minuteUsed;
+  return later > 0;
 }
 
-function isLaterDay(one: Count, other: Count | undefined): boolean {
-  return !other || one.day > other.day || (one.day === other.day && one.dayUsed > other.dayUsed);
+function isLaterDay(one: Counts, other: Counts | undefined): boolean {
+  if (!other) return true;
+  return (one.dayReset - other.dayReset || one.day - other.day || one.dayUsed - other.dayUsed) > 0;
 }
 
 /** Whether a count begins behind one that was saved. */
-function isMissed(saved: Count, count: Count, now: number): boolean {
+function isMissed(saved: Counts, count: Counts, now: number): boolean {
   return (now < saved.minuteEnds && !isLaterMinute(count, saved)) || !isLaterDay(count, saved);
 }
 
-function followsMinute(from: Count | undefined, to: Count, now: number): boolean {
-  if (from && now < from.minuteEnds) return to.minuteEnds === from.minuteEnds && to.minuteUsed === from.minuteUsed + 1;
+function followsMinute(
+  from: Counts | undefined,
+  to: Counts,
+  { now, mayMiss }: Pick<CountMoment, 'now' | 'mayMiss'>,
+): boolean {
+  if (from && from.minuteReset > to.minuteReset) return false;
+  // A reset leaves the end of the window.
+  const isReset = from?.minuteReset !== to.minuteReset;
+  if (from && now < from.minuteEnds && to.minuteEnds === from.minuteEnds)
+    return to.minuteUsed === (isReset ? 0 : from.minuteUsed) + 1;
+  const isUnsaved = isReset && (mayMiss || now + WINDOW_SECONDS <= (from?.minuteEnds ?? 0) + UNSAVED_SECONDS);
+  if (from && now < from.minuteEnds && !isUnsaved) return false;
   return to.minuteEnds === now + WINDOW_SECONDS && to.minuteUsed === 1;
 }
 
 /** The day turns at midnight, and never back. */
-function followsDay(from: Count | undefined, to: Count, today: number): boolean {
-  if (from && to.day === from.day) return today <= from.day && to.dayUsed === from.dayUsed + 1;
+function followsDay(from: Counts | undefined, to: Counts, today: number): boolean {
+  if (from && from.dayReset > to.dayReset) return false;
+  const used = from?.dayReset === to.dayReset ? from.dayUsed : 0;
+  if (from && to.day === from.day) return today <= from.day && to.dayUsed === used + 1;
   return to.dayUsed === 1 && to.day === today && (!from || to.day > from.day);
 }
 
-function isSame(one: Count, other: Count): boolean {
+function isSame(one: Counts, other: Counts): boolean {
   return (
     one.minuteEnds === other.minuteEnds &&
     one.minuteUsed === other.minuteUsed &&
@@ -167,8 +191,8 @@ function isSame(one: Count, other: Count): boolean {
   );
 }
 
-function show(count: Count | undefined): string {
+function show(count: Counts | undefined): string {
   if (!count) return 'nothing';
-  const { minuteEnds, minuteUsed, day, dayUsed } = count;
-  return `${minuteUsed} of the minute until ${minuteEnds}, ${dayUsed} of the day ${day}`;
+  const { minuteEnds, minuteUsed, minuteReset, day, dayUsed, dayReset } = count;
+  return `${minuteUsed} of the minute until ${minuteEnds}, ${dayUsed} of the day ${day}, reset at ${minuteReset}/${dayReset}`;
 }

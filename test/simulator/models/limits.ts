@@ -1,12 +1,13 @@
 import type { ApiKey } from '../../../src/catalog/api-key.ts';
 import type { RunningBan } from '../../../src/catalog/ban.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
+import type { Counts } from '../../../src/catalog/window-counts.ts';
 import type { Decision } from '../../../src/limits/limiter.ts';
 import type { Time } from '../../../src/stdx/time.ts';
 import { assertConsistent } from '../../kit/limiter-model.ts';
 import type { SetInRedis } from '../redis.ts';
 import { BanModel, type RunningMs, type StoredBan } from './bans.ts';
-import { type Count, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { promise } from './promise.ts';
 import { RefusalCount } from './refusals.ts';
 
@@ -129,6 +130,11 @@ export class LimitsModel {
     for (const [keyId, ledger] of this.#ledgers) if (!met?.has(keyId)) ledger.shift();
   }
 
+  /** Whether a process decided on a request of a key, and so has its counts in memory. */
+  hasMet(life: Decider, keyId: string): boolean {
+    return this.#met.get(life)?.has(keyId) === true;
+  }
+
   /** A process ended, and did not save what it learned after a moment. */
   forget(life: Decider, { atMs, safeMs }: { atMs: number; safeMs: number }): void {
     this.check(atMs);
@@ -143,7 +149,7 @@ export class LimitsModel {
     const { refusal, day } = decision;
     const order = !refusal ? day.limit - day.remaining - 1e9 : refusal === 'key_banned' ? 2 : 0;
     const wasCounted = () =>
-      !refusal && this.#counterOf(decided) === 'redis' && this.#ledger(decided.key.id).has(countOf(decision));
+      !refusal && this.#counterOf(decided) === 'redis' && this.#ledger(decided.key.id).has(countOf(decided));
     this.#events.push({ nowMs, order, wasCounted, check: () => this.#checkDecided({ ...decided, ahead }) });
   }
 
@@ -209,7 +215,7 @@ export class LimitsModel {
 
   #checkAdmitted(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
     const { key, decision, life, ahead } = decided;
-    const count = countOf(decision);
+    const count = countOf(decided);
     const now = decision.now;
     const today = Math.floor(now / DAY_SECONDS);
     if (counter === 'redis') ledger.claim(count, life, decided.nowMs);
@@ -231,9 +237,9 @@ export class LimitsModel {
     const now = isFromMemory ? serverNow : decision.now - ahead;
     // If the clock was stepped meanwhile, its moments are those of before.
     const isMisdated = counter !== 'redis' && Math.abs(now * 1_000 - nowMs) > LATE_MS && !this.bans.isDated;
-    const isSpent = isDaySpent
-      ? ledger.isDaySpent(day.reset / DAY_SECONDS - 1, day.limit)
-      : ledger.isSpentAt(now, minute.limit, minute.reset - ahead);
+    const inTruth = { ...countOf(decided), minuteEnds: minute.reset - ahead };
+    const told = counter === 'redis' ? inTruth : ledger.knowing(inTruth);
+    const isSpent = isDaySpent ? ledger.isDaySpent(day.limit, told) : ledger.isSpentAt(now, minute.limit, told);
     promise(
       isSpent || isMisdated,
       () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`,
@@ -307,13 +313,18 @@ export class LimitsModel {
 }
 
 /** The counts in a value of Redis. */
-function countIn(value: string): Count {
-  const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0] = value.split(' ').map(Number);
-  return { minuteEnds, minuteUsed, day, dayUsed };
+function countIn(value: string): Counts {
+  const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, minuteReset = 0, dayReset = 0] = value
+    .split(' ')
+    .map(Number);
+  return { minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset };
 }
 
-function countOf({ minute, day }: Decision): Count {
+/** The counts that a decision tells of, with the resets that its process knew of. */
+function countOf({ decision: { minute, day }, key: { resets } }: Decided): Counts {
   return {
+    minuteReset: resets.minute,
+    dayReset: resets.day,
     minuteEnds: minute.reset,
     minuteUsed: minute.limit - minute.remaining,
     day: day.reset / DAY_SECONDS - 1,
