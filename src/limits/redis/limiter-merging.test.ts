@@ -155,29 +155,6 @@ test('a key that Redis does not have is read as soon as storage answers, however
   assert.deepEqual([(await limiter.charge(key)).remaining, (await limiter.charge(key)).remaining], [1, 0]);
 });
 
-test('a reset holds in an outage, and in the merge of older data afterwards', async () => {
-  const at = await bench(2).start();
-  const { key, limiter, stored, redis } = at;
-  const [, other] = at.all.map(({ limiter }) => limiter);
-  const reset = { ...key, resets: { minute: 7, day: 0 } };
-  await charge(at, 3);
-  redis.takeSnapshot();
-  await charge(at, 1);
-  stored.set(key.id, countsOf(key, 4));
-  await at.lose(true);
-  assert.deepEqual(await charge(at, 3), [undefined, undefined, 'rate_limit_exceeded'], 'its share');
-  assert.deepEqual(await charge({ limiter, key: reset }, 3), [undefined, undefined, 'rate_limit_exceeded']);
-  redis.start('old');
-  await at.lose(false);
-  const { minute, day } = await limiter.charge(reset);
-  assert.deepEqual([minute.remaining, minute.reset, day.remaining], [LIMITS.minute - 1, NOON + 60, LIMITS.day - 5]);
-  // An instance that does not follow the change yet counts afterwards.
-  assert.equal((await other?.charge(key))?.minute.remaining, LIMITS.minute - 2);
-  redis.flush();
-  assert.equal((await other?.charge(key))?.minute.remaining, LIMITS.minute - 3, 'it knows what it counted itself');
-  assert.equal((await limiter.charge(reset)).minute.remaining, LIMITS.minute - 4);
-});
-
 test('while storage fails Redis and what is not saved yet decide, and storage is merged afterwards', async () => {
   const at = await bench().start();
   const { key, limiter, redis, stored, played } = at;

@@ -18,7 +18,7 @@ const ANNOUNCED_MS = 3_000;
 /** A refusal is told later than this only if it led to a ban that was over by then, or if the clock was stepped. */
 const LATE_MS = 10_000;
 /** Of what happens in one moment, a request is counted before a client is told of it. */
-const FIRST = -1e12;
+const FIRST = -1e15;
 /** The window of refusals, and what it takes to follow a change. */
 const UNCERTAIN_MS = 90_000;
 
@@ -146,8 +146,10 @@ export class LimitsModel {
     const { nowMs, life, decision } = decided;
     const ahead = this.#aheadOf(life);
     existing(this.#met, life, () => new Set<string>()).add(decided.key.id);
-    const { refusal, day } = decision;
-    const order = !refusal ? day.limit - day.remaining - 1e9 : refusal === 'key_banned' ? 2 : 0;
+    const { refusal } = decision;
+    const { dayUsed, dayReset, minuteReset } = countOf(decided);
+    const place = (dayReset + minuteReset) * 1e4 + dayUsed - 1e14;
+    const order = !refusal ? place : refusal === 'key_banned' ? 2 : 0;
     const wasCounted = () =>
       !refusal && this.#counterOf(decided) === 'redis' && this.#ledger(decided.key.id).has(countOf(decided));
     this.#events.push({ nowMs, order, wasCounted, check: () => this.#checkDecided({ ...decided, ahead }) });
