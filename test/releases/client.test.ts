@@ -7,7 +7,6 @@ import { clientBefore } from './programs.ts';
 
 /** The TypeScript client of the release before, as it was published, calls the present service. */
 
-const PER_MINUTE = 60;
 const folder = temporaryFolder();
 let client: Awaited<ReturnType<typeof clientBefore>>['client'];
 
@@ -89,57 +88,4 @@ test('a create or a cancellation whose answer is lost is sent again and happens 
     retries.map(({ operation, error }) => [operation, error.name]),
     ['createCategory', 'placeOrder', 'cancelOrder'].map((operation) => [operation, 'ConnectionError']),
   );
-});
-
-test('after a 429 it waits for the reset, and no ban follows', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  const { catalog, retries, time, run } = open(service, secret);
-  const calls = Array.from({ length: 2 * PER_MINUTE }, () => catalog.categories.list());
-  assert.equal((await run(Promise.all(calls))).length, 2 * PER_MINUTE);
-  assert.equal(time.elapsedMs(), 60_000);
-  assert.ok(retries.length > 0 && retries.every(({ error }) => error.code === 'rate_limit_exceeded'));
-  assert.deepEqual(service.events.bans, []);
-});
-
-test('refusals are errors with their code, and are not sent again', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue({ plan: 'business' });
-  const reader = await service.issue({ scopes: ['categories:read'] });
-  const { catalog, retries, run } = open(service, secret);
-  await run(catalog.categories.create({ name: 'Dog' }));
-  await run(catalog.pets.create({ name: 'Rex', categoryId: 1 }));
-  const idempotencyKey = 'one';
-  await run(catalog.categories.create({ name: 'Cat' }, { idempotencyKey }));
-  const refused: [call: () => PromiseLike<unknown>, status: number, code: string][] = [
-    [() => catalog.categories.create({ name: '' }), 400, 'validation_failed'],
-    [() => open(service, 'petcat_live_none').catalog.categories.list(), 401, 'invalid_api_key'],
-    [() => open(service, reader.secret).catalog.categories.create({ name: 'Ox' }), 403, 'insufficient_scope'],
-    [() => catalog.categories.get(99), 404, 'not_found'],
-    [() => catalog.orders.place({ petId: 1, quantity: 9 }), 409, 'insufficient_stock'],
-    [() => catalog.pets.update(1, { name: 'Max' }, { ifMatch: '"other"' }), 412, 'precondition_failed'],
-    [() => catalog.categories.create({ name: 'Cow' }, { idempotencyKey }), 422, 'idempotency_key_reused'],
-  ];
-  for (const [call, status, code] of refused) {
-    const error: unknown = await run(call()).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof client.ApiError, code);
-    assert.deepEqual([error.status, error.code], [status, code]);
-    assert.match(error.requestId ?? '', /./, code);
-  }
-  assert.deepEqual(retries, []);
-});
-
-test('a ban fails at once and says until when', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  for (let call = 0; call < 2 * (PER_MINUTE + 1); call += 1) {
-    await service.call(secret, '/categories');
-    // The refusals of one moment bring no ban.
-    if (call === PER_MINUTE) service.clock.advance(2);
-  }
-  assert.equal(service.events.bans.length, 1);
-  const { catalog, time } = open(service, secret);
-  const retryAt = new Date((service.clock.now().unix + 60) * 1_000);
-  await assert.rejects(time.run(catalog.categories.list()), { name: 'ApiError', code: 'key_banned', retryAt });
-  assert.equal(time.elapsedMs(), 0);
 });

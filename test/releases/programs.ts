@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Client from '../../client/src/pet-catalog.ts';
@@ -11,40 +11,11 @@ import { VERSIONS } from '../kit/releases/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = 'bin/pet-catalog.js';
-/** Where the list of migrations ends. */
-const LAST_MIGRATION = /\n\};\n\n(?=\/\*\* The names under which)/;
 
 export interface Program {
   readonly version: string;
   /** The words that its command line begins with. */
   readonly command: readonly [node: string, script: string];
-}
-
-/** A migration of a later release. */
-export interface TestMigration {
-  readonly name: string;
-  readonly statements: readonly string[];
-}
-
-/** A later release: the present code, which has more migrations. */
-export function laterRelease(folder: string, version: string, migrations: readonly TestMigration[]): Program {
-  const place = mkdtempSync(join(folder, 'later-'));
-  for (const name of ['bin', 'src']) cpSync(join(ROOT, name), join(place, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
-  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  writeFileSync(join(place, 'package.json'), JSON.stringify({ ...manifest, version }));
-  const file = join(place, 'src/storage/migrate.ts');
-  const code = readFileSync(file, 'utf8');
-  assert.match(code, LAST_MIGRATION);
-  const added = migrations.map(({ name, statements }) => {
-    const runs = statements.map((statement) => `await db.run(sql([${JSON.stringify(statement)}]));`);
-    return `'${name}': async () => async (db) => { ${runs.join(' ')} },`;
-  });
-  writeFileSync(
-    file,
-    code.replace(LAST_MIGRATION, (end) => `\n${added.join('\n')}${end}`),
-  );
-  return { version, command: [process.execPath, join(place, COMMAND)] };
 }
 
 /** What is checked out. */
