@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock, untilEqual, untilTrue } from '../../test/kit/clock.ts';
@@ -32,20 +31,10 @@ test('each change by an operator from now on is told once, in order, within a se
   );
 });
 
-test('service events are stored as soon as that can be done, apart from changes, and the latest thousand stay', async (t) => {
+test('service events are stored as soon as that can be done, apart from changes', async (t) => {
   using folder = temporaryFolder();
   const options = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 };
-  const file = join(folder.path, 'test.db');
-  await using storage = await openStorage({ engine: 'sqlite', file }, options);
-  await issueMany(storage, 1);
-  {
-    using other = new DatabaseSync(file);
-    other.exec(`
-      insert into audit_entries (id, at, actor, via, action, target, before, after)
-        with recursive ids (id) as (select 1 union all select id + 1 from ids where id < 1000)
-        select 100 + id, 1, 'host', 'service', 'started', 'service', 'null', '{}' from ids;
-      update last_ids set last_id = 2000 where kind = 'audit_entries'`);
-  }
+  await using storage = await openStorage({ engine: 'sqlite', file: join(folder.path, 'test.db') }, options);
   await issueMany(storage, 1);
   const event = (number: number) => ({ at: number, event: 'backup_failed', members: { reason: 'no' } }) as const;
   const waiting = [event(2)];
@@ -56,10 +45,8 @@ test('service events are stored as soon as that can be done, apart from changes,
     addEvent: (...args: Parameters<typeof storage.audit.addEvent>) =>
       isFull ? Promise.reject(new Error('full')) : storage.audit.addEvent(...args),
   };
-  const stored = () => storage.audit.list({ since: 0, limit: 2_000, target: 'service' });
   {
     await using _storing = await storeEvents(audit, waiting);
-    assert.equal((await stored()).length, 1_000);
     t.mock.timers.tick(1_000);
     for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     isFull = false;
@@ -71,18 +58,14 @@ test('service events are stored as soon as that can be done, apart from changes,
   waiting.push(event(5));
   t.mock.timers.tick(1_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
-  const entries = await stored();
+  const entries = await storage.audit.list({ since: 0, limit: 9, target: 'service' });
   assert.deepEqual(
-    entries.slice(0, 4).map(({ at, operator, after }) => [at, operator, after]),
-    [
-      ...[4, 3, 2].map((at) => [at, { actor: hostname(), via: 'service' }, { reason: 'no' }]),
-      [1, { actor: 'host', via: 'service' }, {}],
-    ],
+    entries.map(({ at, operator, after }) => [at, operator, after]),
+    [4, 3, 2].map((at) => [at, { actor: hostname(), via: 'service' }, { reason: 'no' }]),
   );
-  assert.deepEqual([entries.length, entries.at(-1)?.id], [1_000, 104]);
   assert.deepEqual(
     (await storage.audit.list({ since: 0, limit: 9 })).map(({ action }) => action),
-    ['key.create', 'key.create'],
+    ['key.create'],
   );
 });
 

@@ -97,114 +97,82 @@ function bench(accessLog: AccessLog = 'all', level = 'info') {
   };
 }
 
-const LEVELS = { info: 30, warn: 40, error: 50 } as const;
+const LEVELS = { 30: 'info', 40: 'warn', 50: 'error' } as const;
 const FAILED = new Error('no');
 const OWN = new CatalogError('unavailable', 'away');
 const BAN = { keyId: 'key_1', startedAt: 0, endsAt: 60, reason: 'hasty' };
+const BANNED = { plan: 'pro', ...BAN, banLevel: 2 };
+const REDIS = { redis: 'redis://r' };
 const BY = { actor: 'ann', via: 'api' } as const;
 const CHANGED = { id: 1, at: 2, operator: BY, action: 'key.create', target: 'key_1', before: null, after: {} } as const;
 const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
 const CAPACITY = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 8 };
 const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
 
-/** Each event with the samples that it changes, and its line by level and members. */
-const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof typeof LEVELS, object])[]][] = [
+/** The level and the event of the line that is written, if there is one; the samples that change; members made of others. */
+const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?: object, members?: object][] = [
+  ['warn key_banned', (to) => to.keyBanned({ ...BAN, level: 2 }, 'pro'), { 'bans_total{plan="pro"}': 1 }, BANNED],
+  ['error counts_not_saved', (to) => to.countsNotSaved(FAILED), { count_save_failures_total: 1 }],
+  ['', (to) => to.countsNotSaved(OWN), { count_save_failures_total: 2 }],
+  ['', (to) => to.requestCounted(2_000), DURATION('redis_count_duration_seconds', 2)],
+  ['', (to) => to.refusedFromMemory(), { refusals_from_memory_total: 1 }],
+  ['', (to) => to.redisFailed(), { redis_failures_total: 1 }],
+  ['', (to) => to.redisLate(), { redis_deadlines_total: 1 }],
+  ['error limiter_degraded', (to) => to.limiterDegraded(FAILED), { limiter_degraded: 1 }, { ...REDIS, err: 'no' }],
   [
-    (events) => events.keyBanned({ ...BAN, level: 2 }, 'pro'),
-    { 'bans_total{plan="pro"}': 1 },
-    ['warn', { event: 'key_banned', plan: 'pro', ...BAN, banLevel: 2 }],
-  ],
-  [
-    (events) => events.countsNotSaved(FAILED),
-    { count_save_failures_total: 1 },
-    ['error', { event: 'counts_not_saved', err: 'no' }],
-  ],
-  [(events) => events.countsNotSaved(OWN), { count_save_failures_total: 2 }],
-  [(events) => events.requestCounted(2_000), DURATION('redis_count_duration_seconds', 2)],
-  [(events) => events.refusedFromMemory(), { refusals_from_memory_total: 1 }],
-  [(events) => events.redisFailed(), { redis_failures_total: 1 }],
-  [(events) => events.redisLate(), { redis_deadlines_total: 1 }],
-  [
-    (events) => events.limiterDegraded(FAILED),
-    { limiter_degraded: 1 },
-    ['error', { event: 'limiter_degraded', redis: 'redis://r', err: 'no' }],
-  ],
-  [
-    (events) => events.limiterDegraded(FAILED, ['a:1', 'b:2']),
+    'error limiter_degraded',
+    (to) => to.limiterDegraded(FAILED, ['a:1', 'b:2']),
     { 'redis_master_lost{master="a:1"}': 1, 'redis_master_lost{master="b:2"}': 1 },
-    ['error', { event: 'limiter_degraded', redis: 'redis://r', masters: ['a:1', 'b:2'], err: 'no' }],
+    { ...REDIS, masters: ['a:1', 'b:2'], err: 'no' },
   ],
+  ['warn limiter_recovered', (to) => to.limiterRecovered(['b:2']), {}, { ...REDIS, masters: ['b:2'] }],
+  ['warn limiter_recovered', (to) => to.limiterRecovered(), { limiter_degraded: 0, redis_master_lost: 0 }, REDIS],
   [
-    (events) => events.limiterRecovered(['b:2']),
-    {},
-    ['warn', { event: 'limiter_recovered', redis: 'redis://r', masters: ['b:2'] }],
-  ],
-  [
-    (events) => events.limiterRecovered(),
-    { limiter_degraded: 0, redis_master_lost: 0 },
-    ['warn', { event: 'limiter_recovered', redis: 'redis://r' }],
-  ],
-  [
-    (events) => events.batchStored({ size: 3, durationMs: 4_000, waiting: 5 }),
+    '',
+    (to) => to.batchStored({ size: 3, durationMs: 4_000, waiting: 5 }),
     { ...DURATION('commit_duration_seconds', 4), ...DURATION('commit_batch_size', 3), waiting_writes: 5 },
   ],
-  [(events) => events.storageRead(6_000), DURATION('read_duration_seconds', 6)],
+  ['', (to) => to.storageRead(6_000), DURATION('read_duration_seconds', 6)],
   [
-    (events) => events.storageFailing('write', { database: 'a.db', failure: 'full', error: FAILED }),
+    'error storage_failing',
+    (to) => to.storageFailing('write', { database: 'a.db', failure: 'full', error: FAILED }),
     { 'storage_failing{work="write"}': 1 },
-    ['error', { event: 'storage_failing', work: 'write', database: 'a.db', reason: 'the disk is full; make room' }],
+    { work: 'write', database: 'a.db', reason: 'the disk is full; make room' },
   ],
   [
-    (events) => events.storageFailing('read', { database: 'a.db', failure: 'other', error: FAILED }),
+    'error storage_failing',
+    (to) => to.storageFailing('read', { database: 'a.db', failure: 'other', error: FAILED }),
     { 'storage_failing{work="read"}': 1 },
-    ['error', { event: 'storage_failing', work: 'read', database: 'a.db', err: 'no' }],
+    { work: 'read', database: 'a.db', err: 'no' },
   ],
+  ['warn storage_recovered', (to) => to.storageRecovered('write'), { 'storage_failing{work="write"}': 0 }],
+  ['warn database_awaited', (to) => to.databaseAwaited({ server: 's', seconds: 9, error: FAILED })],
+  ['error usage_not_stored', (to) => to.usageNotStored(FAILED)],
+  ['', (to) => to.usageNotStored(OWN)],
+  ['error outcomes_not_purged', (to) => to.outcomesNotPurged(FAILED)],
+  ['', (to) => to.outcomesNotPurged(OWN)],
+  ['error history_not_purged', (to) => to.historyNotPurged(FAILED)],
+  ['error change_not_read', (to) => to.changeNotRead(OWN)],
+  ['', (to) => to.connectionCutOff(), { connections_cut_off_total: 1 }],
+  ['warn connections_bounded', (to) => to.connectionsBounded(9)],
+  ['', (to) => to.connectionRefused(), { connections_refused_total: 1 }],
+  ['', (to) => to.backupsScheduled(300), { backup_interval_seconds: 300 }],
   [
-    (events) => events.storageRecovered('write'),
-    { 'storage_failing{work="write"}': 0 },
-    ['warn', { event: 'storage_recovered', work: 'write' }],
-  ],
-  [
-    (events) => events.databaseAwaited({ server: 's', seconds: 9, error: FAILED }),
-    {},
-    ['warn', { event: 'database_awaited', server: 's', seconds: 9, err: 'no' }],
-  ],
-  [(events) => events.usageNotStored(FAILED), {}, ['error', { event: 'usage_not_stored', err: 'no' }]],
-  [(events) => events.usageNotStored(OWN), {}],
-  [(events) => events.outcomesNotPurged(FAILED), {}, ['error', { event: 'outcomes_not_purged', err: 'no' }]],
-  [(events) => events.outcomesNotPurged(OWN), {}],
-  [(events) => events.historyNotPurged(FAILED), {}, ['error', { event: 'history_not_purged', err: 'no' }]],
-  [(events) => events.changeNotRead(OWN), {}, ['error', { event: 'change_not_read', err: 'away' }]],
-  [(events) => events.connectionCutOff(), { connections_cut_off_total: 1 }],
-  [(events) => events.connectionsBounded(9), {}, ['warn', { event: 'connections_bounded', connectionsMax: 9 }]],
-  [(events) => events.connectionRefused(), { connections_refused_total: 1 }],
-  [(events) => events.backupsScheduled(300), { backup_interval_seconds: 300 }],
-  [
-    (events) => events.backupsScheduled(600, { at: 3, bytes: 4 }),
+    '',
+    (to) => to.backupsScheduled(600, { at: 3, bytes: 4 }),
     { backup_interval_seconds: 600, backup_timestamp_seconds: 3, backup_bytes: 4 },
   ],
+  ['warn backups_of_others', (to) => to.backupsOfOthers('backups', ['staging-db_1'])],
+  ['info backup_made', (to) => to.backupMade(MADE), { backup_timestamp_seconds: 5, backup_bytes: 6 }, MADE],
   [
-    (events) => events.backupsOfOthers('backups', ['staging-db_1']),
-    {},
-    ['warn', { event: 'backups_of_others', folder: 'backups', owners: ['staging-db_1'] }],
-  ],
-  [
-    (events) => events.backupMade(MADE),
-    { backup_timestamp_seconds: 5, backup_bytes: 6 },
-    ['info', { event: 'backup_made', ...MADE }],
-  ],
-  [
-    (events) => events.backupRestored({ backup: 'x.db', at: 7 }),
+    'info backup_restored',
+    (to) => to.backupRestored({ backup: 'x.db', at: 7 }),
     { backup_restored_timestamp_seconds: 7 },
-    ['info', { event: 'backup_restored', backup: 'x.db', at: 7 }],
   ],
+  ['error backup_failed', (to) => to.backupFailed('full'), { backup_failures_total: 1 }, { reason: 'full' }],
   [
-    (events) => events.backupFailed('full'),
-    { backup_failures_total: 1 },
-    ['error', { event: 'backup_failed', reason: 'full' }],
-  ],
-  [
-    (events) => events.capacityMeasured({ ...CAPACITY, categoriesMax: 6, categoriesBytesMax: 7 }),
+    '',
+    (to) => to.capacityMeasured({ ...CAPACITY, categoriesMax: 6, categoriesBytesMax: 7 }),
     {
       categories: 1,
       categories_max: 6,
@@ -216,34 +184,30 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
       keys_near_day_limit: 8,
     },
   ],
+  ['info operator_change', (to) => to.operatorChanged(CHANGED), {}, { ...BY, action: 'key.create', target: 'key_1' }],
+  ['error request_failed', (to) => to.requestFailed('one', FAILED), {}, { requestId: 'one', err: 'no' }],
   [
-    (events) => events.operatorChanged(CHANGED),
-    {},
-    ['info', { event: 'operator_change', ...BY, action: 'key.create', target: 'key_1' }],
-  ],
-  [
-    (events) => events.requestFailed('one', FAILED),
-    {},
-    ['error', { event: 'request_failed', requestId: 'one', err: 'no' }],
-  ],
-  [
-    (events) => events.serviceStarted({ url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }),
+    'info started',
+    (to) => to.serviceStarted({ url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }),
     { [`build_info{version="1",environment="staging",node="${process.versions.node}"}`]: 1 },
-    ['info', { event: 'started', url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }],
   ],
-  [(events) => events.serviceStopping(), {}, ['info', { event: 'stopping' }]],
-  [(events) => events.serviceStopped(), {}, ['info', { event: 'stopped' }]],
+  ['info stopping', (to) => to.serviceStopping()],
+  ['info stopped', (to) => to.serviceStopped()],
 ];
 
 test('each event changes its metrics, and is told in its line, and one of the service is kept', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 7_999 });
   const { after, events } = bench();
   const kept: object[] = [];
-  for (const [happen, samples, ...lines] of EVENTS) {
-    const told = lines.map(([level, line]) => ({ level: LEVELS[level], ...line }));
-    assert.deepEqual(await after(happen), [samples, ...told], `${happen}`);
-    for (const [, { err: _, event, ...members }] of lines as [string, Record<string, unknown>][])
-      if (SERVICE_EVENTS.some((each) => each === event)) kept.push({ at: 7, event, members });
+  for (const [line, happen, samples = {}, members] of EVENTS) {
+    const [changed, ...lines] = await after(happen);
+    const told = lines.map(({ level, event, ...rest }) => {
+      assert.deepEqual(rest, members ?? rest, line);
+      const { err: _, ...stored } = rest;
+      if (SERVICE_EVENTS.some((each) => each === event)) kept.push({ at: 7, event, members: stored });
+      return `${LEVELS[level as keyof typeof LEVELS]} ${event}`;
+    });
+    assert.deepEqual([told, changed], [line === '' ? [] : [line], samples], `${happen}`);
   }
   assert.equal(kept.length, SERVICE_EVENTS.length + 1);
   assert.deepEqual(events.waiting, kept);
@@ -304,10 +268,10 @@ test('an answered request is counted by its labels, and refusals and failed auth
   assert.deepEqual(await counted(login), duration(429, 'listener="operator",api="false"'), 'refused by no limit');
 });
 
-test('the access log has all answers, or those that took a second, or none; a 5xx is told as an error', () => {
+test('the access log has all answers, or those that took a second, or none; a 5xx by the service is told as an error', () => {
   const told = (accessLog: AccessLog) => {
     const { events, lines } = bench(accessLog);
-    for (const status of [200, 404, 503])
+    for (const status of [200, 501, 505, 503])
       for (const durationMs of [999, 1_000]) {
         const requestId = `${status} ${durationMs}`;
         const cause = status === 503 ? OWN : undefined;
@@ -316,9 +280,9 @@ test('the access log has all answers, or those that took a second, or none; a 5x
     return lines.map(({ level, event, requestId }) => `${level} ${event} ${requestId}`);
   };
   const errors = ['503 999', '503 1000'].map((id) => `50 request_failed ${id}`);
-  const answers = ['200 999', '200 1000', '404 999', '404 1000'].map((id) => `30 request ${id}`);
+  const answers = [200, 501, 505].flatMap((status) => [999, 1_000].map((ms) => `30 request ${status} ${ms}`));
   assert.deepEqual(told('none'), errors);
-  assert.deepEqual(told('errors'), ['30 request 200 1000', '30 request 404 1000', ...errors]);
+  assert.deepEqual(told('errors'), [...answers.filter((line) => line.endsWith(' 1000')), ...errors]);
   assert.deepEqual(told('all'), [
     ...answers,
     ...['503 999', '503 1000'].flatMap((id) => [`50 request_failed ${id}`, `30 request ${id}`]),

@@ -9,14 +9,14 @@ import { UsageRecorder } from './usage-recorder.ts';
 function bench() {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
+  const tried: { attempt: string | undefined; records: readonly UsageRecord[] }[] = [];
   const hours: { hour: number; records: readonly KeyRouteUsage[] }[] = [];
-  /** How much was added before each. */
-  const synced: number[] = [];
   const purged: number[] = [];
   const failures: unknown[] = [];
   let isDown = false;
   const usage: UsageStorage = {
-    async add(minute, records) {
+    async add(minute, records, attempt) {
+      tried.push({ attempt, records });
       if (isDown) throw new Error('down');
       added.push({ minute, records });
     },
@@ -26,9 +26,7 @@ function bench() {
       if (isDown) throw new Error('down');
       hours.push({ hour, records });
     },
-    async sync() {
-      synced.push(added.length + hours.length);
-    },
+    sync: async () => {},
     purge: async (now) => {
       purged.push(now);
       if (isDown) throw new Error('down');
@@ -42,7 +40,7 @@ function bench() {
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, hours, synced, purged, failures, recorder, goDown };
+  return { clock, added, tried, hours, purged, failures, recorder, goDown };
 }
 
 const KEYS_MAX = 200_000;
@@ -181,4 +179,21 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   t.mock.timers.tick(3_600_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.deepEqual([added.length, purged.length], [1, 1]);
+});
+
+test('what may be stored already is sent again as it was by the same attempt, and what came meanwhile by another', async () => {
+  const { clock, tried, recorder, goDown } = bench();
+  goDown(true);
+  for (const status of [200, 429]) {
+    recorder.record('key_1', list(status), clock.now().unix);
+    await recorder.save();
+  }
+  goDown(false);
+  await recorder[Symbol.asyncDispose]();
+  const [first, again, stored, later] = tried;
+  assert.ok(first?.attempt);
+  assert.deepEqual([again, stored], [first, first]);
+  assert.notEqual(later?.attempt, first.attempt);
+  const counts = later?.records.map(({ served, refused }) => [served, refused]);
+  assert.deepEqual([counts, tried.length], [Array(2).fill([0, 1]), 4]);
 });
