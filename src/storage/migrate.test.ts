@@ -100,7 +100,7 @@ for (const [engine, place, skip] of [
     assert.equal((await database.execute('select name from kysely_migration')).length, 17);
   });
 
-  test(`columns and migrations that a later release only added are in nobody’s way, on ${engine}`, {
+  test(`tables to which a later release only added are served, on ${engine}`, {
     skip,
   }, async () => {
     await using database = await place();

@@ -109,7 +109,7 @@ const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
 const CAPACITY = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 8 };
 const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
 
-/** The level and the event of the line that is written, if there is one; the samples that change; members made of others. */
+/** Level and event of the line that is written, if there is one; the samples that change; members made of others. */
 const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?: object, members?: object][] = [
   ['warn key_banned', (to) => to.keyBanned({ ...BAN, level: 2 }, 'pro'), { 'bans_total{plan="pro"}': 1 }, BANNED],
   ['error counts_not_saved', (to) => to.countsNotSaved(FAILED), { count_save_failures_total: 1 }],

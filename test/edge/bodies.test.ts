@@ -13,38 +13,6 @@ function beside(value: Text): Uint8Array {
   return Buffer.concat([Buffer.from('{"name":"Dog","x":'), Buffer.from(value as string), Buffer.from('}')]);
 }
 
-/** Names that must be returned unchanged. */
-const HOSTILE_NAMES = [
-  "Robert'); DROP TABLE categories;--",
-  '" OR ""="',
-  '\\',
-  '\\u0000 \\n',
-  '%00%s%n{0}$x{{7*7}}',
-  '<script>alert(1)</script>',
-  '</textarea><!--',
-  '../../etc/passwd',
-  '=1+1',
-  'null',
-  '[]',
-  '{"name":"x"}',
-  ' in front and behind ',
-  'é and e\u0301 are two things',
-  '\x7f',
-  '\u0085\u2028\u2029x',
-  '\u202ereversed\u202c',
-  'zero\u200bwidth\u200d\ufeff',
-  '\ufffe\uffff\u{10ffff}',
-  'ﷺ',
-  '👨‍👩‍👧‍👦🏳️‍🌈',
-  'Z͑ͫ̓a̴̵l̴g̷o̷',
-  '\u212b, \u00c5 and A\u030a',
-  'ß ſ İ ı',
-  '日本語テキスト',
-  'مرحبا שלום',
-  '𝔘𝔫𝔦𝔠𝔬𝔡𝔢',
-  '🐕'.repeat(255),
-];
-
 describe('bodies', () => {
   let service: TestService;
   let secret: string;
@@ -76,23 +44,6 @@ describe('bodies', () => {
     const { status, body } = await send(text);
     return status === 201 ? '201' : `${status} ${JSON.parse(body).code}`;
   }
-
-  test('hostile names are returned byte for byte, by the create and by the list', async () => {
-    for (const name of HOSTILE_NAMES) {
-      const { status, body } = await send(JSON.stringify({ name, description: name }));
-      assert.equal(status, 201, name);
-      const made = JSON.parse(body);
-      assert.deepEqual(made, { id: made.id, name, description: name });
-      const one = await service.call(secret, `/categories/${made.id}`);
-      assert.equal(await one.text(), body);
-    }
-    const list = await (await service.call(secret, '/categories')).text();
-    await service.restart();
-    await raw[Symbol.asyncDispose]();
-    raw = await openRaw(service.url);
-    assert.equal(await (await service.call(secret, '/categories')).text(), list);
-    for (const name of HOSTILE_NAMES) assert.ok(list.includes(JSON.stringify(name)), name);
-  });
 
   test('every character is stored unchanged or refused, in a name and in a description', async () => {
     for (let unit = 0; unit < 0x100; unit++) {

@@ -163,17 +163,6 @@ test('a body that waits is read ahead, and no more of it than 256 KiB until it i
   assert.deepEqual(bodies, [large.length]);
 });
 
-test('connections beyond CONNECTIONS_MAX are closed as they come, and counted', async () => {
-  await using at = await held(undefined, 2);
-  const [one] = [await at.open(), await at.open()];
-  const third = await at.open();
-  await assert.rejects(third.answer());
-  assert.equal(at.refused(), 1);
-  await one.send(get());
-  at.go();
-  assert.equal((await one.answer()).status, 200);
-});
-
 test('beyond CONNECTIONS_MAX the oldest connection with an unread answer makes room, and none that is served', async () => {
   const go = Promise.withResolvers<void>();
   await using at = await held(async (exchange) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -47,27 +47,4 @@ test('damage in a database that is too large to be checked first is found beside
     assert.deepEqual([code, /is damaged: /.test(stdout + stderr)], [1, true], stdout + stderr);
   }
   assert.deepEqual(readFileSync(file), bytes);
-});
-
-test('a command that meets a damaged page says so', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  const many = Array.from({ length: 200 }, (_, index) => ({ name: `number ${index}`, description: 'x'.repeat(400) }));
-  writeFileSync(join(folder.path, 'many.json'), JSON.stringify(many));
-  await run(['categories', 'import', 'many.json'], options);
-  const file = join(folder.path, 'data/pet-catalog.db');
-  const at = readFileSync(file).indexOf('number 100');
-  overwrite(file, { at: at - (at % 4_096) });
-  for (const command of [
-    ['categories', 'list'],
-    ['categories', 'export'],
-  ]) {
-    const { code, stdout, stderr } = await run(command, options);
-    assert.deepEqual([code, stdout], [1, ''], command.join(' '));
-    assert.match(
-      stderr,
-      /^pet-catalog: The database .* is damaged: .*pet-catalog restore BACKUP`\n$/,
-      command.join(' '),
-    );
-  }
 });

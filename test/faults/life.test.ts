@@ -6,9 +6,8 @@ import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { serveHere } from '../kit/faults/serve-here.ts';
-import { run, serveProcess } from '../kit/process.ts';
-import { json, temporaryFolder } from '../kit/service.ts';
+import { serveProcess } from '../kit/process.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
 
 test('a stopping service finishes what is in flight, says that it is not ready, and closes idle connections', async () => {
   using folder = temporaryFolder();
@@ -59,44 +58,15 @@ test('a SIGHUP changes nothing, and a second SIGTERM ends the service at once', 
   hanging.destroy();
 });
 
-test('serve refuses the settings of TLS that it had, and names the proxy and its page', async () => {
-  using folder = temporaryFolder();
-  const env = { TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'b' };
-  const { code, stdout, stderr } = await run(['serve'], { cwd: folder.path, env });
-  assert.deepEqual([code, stdout], [2, '']);
-  assert.match(
-    stderr,
-    /^pet-catalog: TLS_CERT_FILE, TLS_KEY_FILE: the service no longer ends TLS; .*Caddy or nginx.*docs\/operations\.md.*\n$/,
-  );
-});
-
-test('the operator listener has health and metrics, and the API is not there', async () => {
-  using folder = temporaryFolder();
-  const secret = await issueKey(folder.path);
-  await using service = await serveHere({ DATABASE_URL: `sqlite:${folder.path}/data/pet-catalog.db` });
-  const { operatorUrl } = service;
-  await send(new Agent(), `${service.url}/categories`, secret);
-  await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' });
-  await send(new Agent(), `${service.url}/categories`, 'petcat_live_wrong');
-  await send(new Agent(), `${service.url}/nothing`, secret);
-  await send(new Agent(), new URL('/docs', service.url).href, secret);
-  assert.equal((await fetch(`${operatorUrl}/livez`)).status, 200);
-  assert.equal((await fetch(`${operatorUrl}/readyz`)).status, 200);
-  assert.equal((await fetch(`${operatorUrl}/v1/categories`)).status, 404);
-  const metrics = await (await fetch(`${operatorUrl}/metrics`)).text();
-  for (const line of [
-    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="GET",route="/v1/categories",status="200"} 1',
-    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="POST",route="/v1/categories",status="201"} 1',
-    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="GET",route="unmatched",status="404"} 1',
-    'pet_catalog_request_duration_seconds_count{listener="public",api="false",method="GET",route="/docs",status="200"} 1',
-    'pet_catalog_request_duration_seconds_count{listener="operator",api="false",method="GET",route="unmatched",status="404"} 1',
-    'pet_catalog_failed_authentications_total{listener="public",api="true",reason="invalid_api_key"} 1',
-    'pet_catalog_commit_batch_size_count 1',
-    'pet_catalog_waiting_writes 0',
-  ]) {
-    assert.ok(metrics.includes(line), `${line} is not in\n${metrics}`);
-  }
-  assert.match(metrics, /pet_catalog_build_info\{version="[\d.]+"/);
-  assert.match(metrics, /nodejs_eventloop_lag_seconds/);
-  assert.ok(!metrics.includes(secret));
+test('requests are counted by the listener that they came to, and the API is not at that of operators', async () => {
+  await using service = await testService();
+  const asked = [`${service.url}/categories`, `${service.operatorUrl}/v1/categories`];
+  const statuses = await Promise.all(asked.map(async (url) => (await fetch(url)).status));
+  assert.deepEqual(statuses, [401, 404]);
+  const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+  for (const labels of [
+    'listener="public",api="true",method="GET",route="/v1/categories",status="401"',
+    'listener="operator",api="false",method="GET",route="unmatched",status="404"',
+  ])
+    assert.ok(metrics.includes(`pet_catalog_request_duration_seconds_count{${labels}} 1\n`), metrics);
 });

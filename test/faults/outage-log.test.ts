@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { untilEqual } from '../kit/clock.ts';
-import { openRaw } from '../kit/edge/raw.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -70,16 +69,4 @@ suite('the log of an outage', () => {
       assert.ok(!service.log().includes(secret));
     });
   }
-});
-
-test('a method or a version that is not supported is counted, and writes no line', async () => {
-  using folder = temporaryFolder();
-  await using service = await serveHere({ DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}`, ACCESS_LOG: 'errors' });
-  for (const line of ['FOO / HTTP/1.1', 'GET / HTTP/2.0', 'CONNECT a:1 HTTP/1.1']) {
-    await using raw = await openRaw(service.url);
-    await raw.send(`${line}\r\nHost: a\r\n\r\n`);
-    assert.match(`${(await raw.answersUntilClosed())[0]?.status}`, /^50[15]$/);
-  }
-  await service[Symbol.asyncDispose]();
-  assert.doesNotMatch(service.log(), /request_failed|"level":50/);
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import pg from 'pg';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { assertNoDefect, create, timed, UNLIMITED } from '../kit/faults/outage.ts';
+import { timed } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 
 /** The server stays frozen until the answers, and the end, have come: it cannot be what ended the wait. */
 const options = { skip: noPostgresPrograms };
@@ -72,28 +71,6 @@ test('when every connection waits for a lock, further requests are refused withi
     where query like '%pg_sleep(600)%' and pid <> pg_backend_pid()`);
   await holding;
   await untilEqual(async () => (await timed(`${service.url}/pets`, secret)).status, 200);
-});
-
-test('a server without a free connection refuses, and that is no defect', options, async () => {
-  await using postgres = await startPostgres({
-    settings: { max_connections: '12', superuser_reserved_connections: '0', max_wal_senders: '0' },
-  });
-  await using service = await testService({ DATABASE_URL: postgres.url });
-  const { secret } = await service.issue(UNLIMITED);
-  const holder = new pg.Client({ connectionString: postgres.url });
-  await holder.connect();
-  const held = [holder];
-  // The service may have a connection again before the others have taken them all.
-  await untilEqual(async () => {
-    await holder.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pet-catalog'");
-    const clients = Array.from({ length: 16 }, () => new pg.Client({ connectionString: postgres.url }));
-    const taken = await Promise.allSettled(clients.map((client) => client.connect()));
-    held.push(...clients.filter((_, index) => taken[index]?.status === 'fulfilled'));
-    return (await create(service, secret, 'x')).status;
-  }, 503);
-  await Promise.all(held.map((client) => client.end()));
-  await untilEqual(async () => (await create(service, secret, 'y')).status, 201);
-  assertNoDefect(service);
 });
 
 function slowest(answers: readonly { readonly durationMs: number }[]): number {

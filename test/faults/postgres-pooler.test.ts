@@ -11,11 +11,11 @@ import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { create, names, UNLIMITED } from '../kit/faults/outage.ts';
+import { create, names } from '../kit/faults/outage.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { giveAway, query } from '../kit/postgres-server.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 
 /** PgBouncer before PostgreSQL: in session mode it is as the server itself, in transaction mode it is refused. */
 

@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
-import { create, UNLIMITED } from '../kit/faults/outage.ts';
+import { create } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
+import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { claimForService, openStorage } from '../../src/storage/open.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { create, names, readiness, UNLIMITED } from '../kit/faults/outage.ts';
+import { create, names, readiness } from '../kit/faults/outage.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgresPrograms, query, startPostgres } from '../kit/postgres-server.ts';
 import { openProxy } from '../kit/proxy.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { type TestService, testService, UNLIMITED } from '../kit/service.ts';
 
 test('nothing of before is believed after a standby without the last changes was promoted, though their versions are equal', {
   skip: noPostgresPrograms,

@@ -3,16 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStorage } from '../../src/storage/open.ts';
-import { untilEqual, untilTrue } from '../kit/clock.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
-import { assertNoDefect, codeOf, create, names, readiness, UNLIMITED } from '../kit/faults/outage.ts';
+import { codeOf, create, names, readiness } from '../kit/faults/outage.ts';
 import { restartPostgresUnderCreates } from '../kit/faults/postgres-restarts.ts';
-import { administer, noPostgres, temporaryDatabase } from '../kit/postgres.ts';
-import { noPostgresPrograms, query, startPostgres } from '../kit/postgres-server.ts';
+import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run } from '../kit/process.ts';
-import { json, temporaryFolder, testService } from '../kit/service.ts';
+import { json, temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 
 const options = { skip: noPostgresPrograms };
 
@@ -56,107 +53,6 @@ test(
     assert.ok(figures.acknowledged > 0 && figures.unknownOutcomes >= figures.lostAnswers);
   },
 );
-
-test('a lost COMMIT answer is reported as such, and a retry with the same key finds the first outcome', {
-  skip: noPostgres,
-}, async () => {
-  await using database = await temporaryDatabase();
-  const server = new URL(database.url);
-  await using proxy = await openCommitProxy(Number(server.port || 5432), server.hostname);
-  server.host = `127.0.0.1:${proxy.port}`;
-  await using service = await testService({ DATABASE_URL: server.href });
-  const { secret } = await service.issue(UNLIMITED);
-
-  proxy.breakNext('after');
-  const unknown = await create(service, secret, 'Dog', 'mine');
-  assert.deepEqual([unknown.status, await codeOf(unknown)], [503, 'outcome_unknown']);
-  assert.equal(unknown.headers.get('retry-after'), '1');
-  const retried = await create(service, secret, 'Dog', 'mine');
-  assert.deepEqual([retried.status, retried.headers.get('idempotency-replayed')], [201, 'true']);
-  await untilTrue(async () => (await names(service, secret)).includes('Dog'));
-
-  proxy.breakNext('before');
-  const unsent = await create(service, secret, 'Cat', 'other');
-  assert.equal(unsent.status, 503);
-  const stored = await query(database.url, 'select name from categories');
-  assert.deepEqual(stored, [{ name: 'Dog' }], 'what the server never heard of is not stored');
-  const second = await create(service, secret, 'Cat', 'other');
-  assert.deepEqual([second.status, second.headers.get('idempotency-replayed')], [201, null]);
-});
-
-test('connections that are terminated again and again cost some answers, never the service, and no change is missed', {
-  skip: noPostgres,
-}, async () => {
-  await using database = await temporaryDatabase();
-  await using service = await testService({ DATABASE_URL: database.url });
-  await using other = await openStorage(service.config.database, {
-    time: service.clock,
-    categoriesMax: 100_000,
-    categoriesBytesMax: 100_000_000,
-  });
-  const { secret } = await service.issue(UNLIMITED);
-  let isOver = false;
-  const statuses = new Set<number>();
-  let answered = 0;
-  const load = Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = 0; !isOver; i += 1) {
-      statuses.add((await create(service, secret, `${worker} ${i}`)).status);
-      answered += 1;
-    }
-  });
-  for (let round = 0; round < 5; round += 1) {
-    const before = answered;
-    await untilTrue(() => answered >= before + load.length, 'more creates');
-    await query(
-      database.url,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name like 'pet-catalog%'`,
-    );
-  }
-  isOver = true;
-  await Promise.all(load);
-  assert.deepEqual(
-    [...statuses].filter((status) => status !== 201 && status !== 503),
-    [],
-  );
-
-  await untilTrue(() =>
-    other.categories.insert({ name: 'elsewhere' }, { keyId: 'k' }).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await untilTrue(async () => (await names(service, secret)).includes('elsewhere'));
-  const stored = await query(database.url, 'select name from categories order by id');
-  assert.deepEqual(
-    await names(service, secret),
-    stored.map(({ name }) => name),
-  );
-  assertNoDefect(service);
-});
-
-test('a read-only server refuses creates and serves reads; writes resume by themselves', {
-  skip: noPostgres,
-}, async () => {
-  await using database = await temporaryDatabase();
-  await using service = await testService({ DATABASE_URL: database.url });
-  const { secret } = await service.issue(UNLIMITED);
-  assert.equal((await create(service, secret, 'Dog')).status, 201);
-  const name = new URL(database.url).pathname.slice(1);
-  const readOnly = async (value: 'on' | 'off') => {
-    await administer(`alter database ${name} set default_transaction_read_only = ${value}`);
-    // New connections have the setting.
-    await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-  };
-  await readOnly('on');
-  await untilEqual(async () => (await create(service, secret, 'Cat')).status, 503);
-  const refused = await create(service, secret, 'Cat');
-  assert.deepEqual([refused.status, await codeOf(refused)], [503, 'unavailable']);
-  assert.equal((await service.call(secret, '/pets')).status, 200);
-  assert.ok((await names(service, secret)).includes('Dog'));
-  await readOnly('off');
-  await untilEqual(async () => (await create(service, secret, 'Bird')).status, 201);
-});
 
 test('a server is verified by its certificate, and an unusable one is reported in one line, without the password', {
   skip: noPostgresPrograms || missingPrograms('openssl'),

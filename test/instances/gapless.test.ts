@@ -4,42 +4,18 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category } from '../../src/catalog/category.ts';
 import { send } from '../kit/faults/creating.ts';
-import { create, names, UNLIMITED } from '../kit/faults/outage.ts';
+import { UNLIMITED_OPTIONS } from '../kit/faults/kills.ts';
 import { startInstances } from '../kit/instances.ts';
-import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
-import { query } from '../kit/postgres-server.ts';
+import { noPostgres } from '../kit/postgres.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
-import { testService } from '../kit/service.ts';
 
 const CREATES = 20;
 
 const options = { skip: noPostgres || redisServerMissing() };
 
-test(
-  'a list shows no own create before a smaller id of another instance that it has not heard of',
-  options,
-  async () => {
-    await using database = await temporaryDatabase();
-    await using service = await testService({ DATABASE_URL: database.url });
-    const { secret } = await service.issue(UNLIMITED);
-    for (let round = 1; round <= 3; round += 1) {
-      // Another instance's create, whose notification is late.
-      await query(
-        database.url,
-        `with given as (update category_counter set last_id = last_id + 1, count = count + 1 returning last_id)
-       insert into categories (id, name, created_at, created_by) select last_id, 'other ' || last_id, 0, 'k' from given`,
-      );
-      assert.equal((await create(service, secret, `own ${2 * round}`)).status, 201);
-      const expected = Array.from({ length: round }, (_, i) => [`other ${2 * i + 1}`, `own ${2 * i + 2}`]).flat();
-      assert.deepEqual(await names(service, secret), expected);
-    }
-  },
-);
-
 test('readers that remember the highest id miss no concurrent create of two instances', options, async (t) => {
   await using instances = await startInstances(2);
-  const unlimited = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
-  const secret = await instances.command('keys', 'create', '--name', 'test', ...unlimited);
+  const secret = await instances.command('keys', 'create', '--name', 'test', ...UNLIMITED_OPTIONS);
   const agent = new Agent({ keepAlive: true });
   const list = async (url: string) => JSON.parse((await send(agent, `${url}/categories`, secret)).body) as Category[];
   let isOver = false;

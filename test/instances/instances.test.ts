@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Category } from '../../src/catalog/category.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { type Reply, send } from '../kit/faults/creating.ts';
+import { UNLIMITED_OPTIONS } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
 import { type Instances, startInstances, timeFollowing } from '../kit/instances.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
@@ -17,7 +18,6 @@ const CATEGORIES_MAX = 60;
 const CREATES = 10;
 
 const redis = await sharedRedis();
-const NO_LIMITS = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
 const skip = noPostgres || redis.skip || redisServerMissing() || false;
 
 describe('four instances, started at once on an empty database', { skip }, () => {
@@ -27,7 +27,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
 
   before(async () => {
     instances = await startInstances(INSTANCES, { CATEGORIES_MAX: `${CATEGORIES_MAX}` });
-    secret = (await issue(...NO_LIMITS)).secret;
+    secret = (await issue(...UNLIMITED_OPTIONS)).secret;
   });
   after(async () => {
     agent.destroy();
@@ -70,7 +70,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
   });
 
   test('with notifications lost again and again, changes still arrive', async () => {
-    const key = await issue(...NO_LIMITS);
+    const key = await issue(...UNLIMITED_OPTIONS);
     let isOver = false;
     const losing = (async () => {
       while (!isOver) {

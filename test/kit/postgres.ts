@@ -85,7 +85,7 @@ async function reusableDatabase() {
 }
 
 /** Runs one statement with the rights to make and drop databases. */
-export async function administer(sql: string): Promise<void> {
+async function administer(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: ADMIN_URL });
   await client.connect();
   try {

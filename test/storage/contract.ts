@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { PLANS } from '../../src/catalog/plan.ts';
-import type { Change } from '../../src/catalog/storage.ts';
-import { untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { type Check, insert, issue, NOW } from '../kit/storage/bench.ts';
+import { type Check, insert, NOW } from '../kit/storage/bench.ts';
 import { bansContract } from './bans.ts';
 import { categoriesContract } from './categories.ts';
 import { historyContract } from './history.ts';
@@ -40,30 +38,6 @@ export function storageContract(check: Check): void {
   check('closing twice is closing once', async ({ storage }) => {
     await Promise.all([storage[Symbol.asyncDispose](), storage[Symbol.asyncDispose]()]);
     await storage[Symbol.asyncDispose]();
-  });
-
-  check('changes by another process are notified within a second', async ({ storage, another }) => {
-    const seen: Change[] = [];
-    await storage.watch(async (change) => {
-      seen.push(change);
-    });
-    await using other = await another();
-    await issue(other);
-    await untilTrue(() => seen.includes('keys'));
-    await insert(other, { name: 'elsewhere' });
-    await untilTrue(() => seen.includes('new-categories'));
-  });
-
-  check('a change that could not be followed is followed at a later poll', async ({ storage, another }) => {
-    let failures = 0;
-    const seen: Change[] = [];
-    await storage.watch(async (change) => {
-      if (change === 'keys' && failures++ === 0) throw new Error('the key cannot be read');
-      seen.push(change);
-    });
-    await using other = await another();
-    await issue(other);
-    await untilTrue(() => seen.includes('keys'));
   });
 
   check('its health check passes until it is closed', async ({ storage }) => {

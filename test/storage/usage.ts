@@ -250,25 +250,6 @@ export function usageContract(check: Check): void {
     }
   });
 
-  check('the usage of a key is read in steps of several minutes', async (bench) => {
-    const { usage } = bench.storage;
-    const start = NOW - (NOW % 300);
-    const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
-    for (const at of [start - 60, start, start + 240, start + 300, start + 900]) {
-      const records = ['key_1', 'key_2', 'key_3'].map((keyId) => ({ keyId, first: at, last: at, ...counts }));
-      await usage.add(at, at === start ? records : records.slice(0, 2));
-    }
-    const query = { period: 'minute', group: 'key', since: start, step: 300 } as const;
-    const sums = await usage.sums({ ...query, keyId: 'key_1' });
-    const one = { id: 'key_1', name: null, owner: null, ...counts };
-    const twice = { served: 2, clientErrors: 4, refused: 6, serverErrors: 8 };
-    assert.deepEqual(sums, [
-      { ...one, ...twice, at: start, first: start, last: start + 240 },
-      { ...one, at: start + 300, first: start + 300, last: start + 300 },
-      { ...one, at: start + 900, first: start + 900, last: start + 900 },
-    ]);
-  });
-
   check('the last use of a key is that of its last day, of however many keys', async ({ storage }) => {
     const ids = (await issueMany(storage, 101)).map(({ key }) => key.id);
     const [first = '', last = ''] = [ids.at(0), ids.at(-1)];

@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../test/kit/storage/files.ts';
+import { contentsOf, databasePlace, flip, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
 import { openToRead, openToWrite } from './database-file.ts';
 import { DatabaseDamaged } from './failure.ts';
@@ -76,6 +76,12 @@ test('what is damaged is refused by readers and writers, and stays as it is', as
   // SQLite makes an empty log beside a file whose header it finds wrong.
   for (const part of ['-wal', '-shm']) rmSync(short + part, { force: true });
   assert.deepEqual(contentsOf(place.folder), before);
+});
+
+test('a service checks every page of a database that it opens', async () => {
+  using place = await databasePlace();
+  overwrite(place.file);
+  assert.equal(typeof damageOf(() => openToWrite(place.file, 'serve')), 'string');
 });
 
 test('the log of a killed service is damaged if it lacks a commit that its index counts', async () => {

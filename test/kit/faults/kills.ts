@@ -10,7 +10,8 @@ import { createWithoutPause, send } from './creating.ts';
 import { serveHere } from './serve-here.ts';
 
 const CONNECTIONS = 16;
-const ENTERPRISE = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
+/** The options of a key with limits too high to matter. */
+export const UNLIMITED_OPTIONS = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
 
 export interface KillFigures {
   readonly kills: number;
@@ -122,7 +123,7 @@ function loadUntilRefused(url: string, secret: string) {
 
 /** Issues a key with limits too high to matter, by the command line. */
 export async function issueKey(cwd: string, env: Record<string, string> = {}): Promise<string> {
-  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...ENTERPRISE], { cwd, env });
+  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...UNLIMITED_OPTIONS], { cwd, env });
   assert.equal(code, 0, stderr);
   return stdout.trim();
 }

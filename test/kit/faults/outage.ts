@@ -4,8 +4,6 @@ import { json, type TestService } from '../service.ts';
 
 /** Checks for a service whose database fails. */
 
-export const UNLIMITED = { plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } } as const;
-
 export function create(service: TestService, secret: string, name: string, idempotencyKey?: string): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) };
   return service.call(secret, '/categories', { method: 'POST', headers, body: JSON.stringify({ name }) });

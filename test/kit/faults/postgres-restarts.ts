@@ -4,15 +4,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 import { untilTrue } from '../clock.ts';
 import { startPostgres } from '../postgres-server.ts';
-import { run, serveProcess } from '../process.ts';
+import { serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { openCommitProxy } from './commit-proxy.ts';
 import { type Reply, send } from './creating.ts';
+import { issueKey } from './kills.ts';
 
 const WORKERS = 8;
 const RETRY_MS = 50;
 const ENDINGS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
-const KEY = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
 
 export interface PostgresRestartFigures {
   readonly restarts: number;
@@ -45,9 +45,7 @@ export async function restartPostgresUnderCreates(
     cwd: folder.path,
     env: { DATABASE_URL: url, CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
   };
-  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...KEY], options);
-  assert.equal(code, 0, stderr);
-  const secret = stdout.trim();
+  const secret = await issueKey(folder.path, options.env);
   await using service = await serveProcess([], options);
 
   const load = createUntilAcknowledged(`${service.url}/categories`, secret);
@@ -55,7 +53,7 @@ export async function restartPostgresUnderCreates(
   for (let restart = 0; restart < restarts; restart += 1) {
     const running = load.acknowledged.size;
     await untilTrue(() => load.acknowledged.size > running, 'a create before the stop');
-    proxy.breakNext('after');
+    proxy.breakNext();
     await untilTrue(() => proxy.hasBroken, 'an answer that is lost');
     await wait(randomMs());
     await postgres.stop(ENDINGS[restart % ENDINGS.length]);
