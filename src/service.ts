@@ -202,8 +202,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     url: () => url,
     operatorUrl: () => operatorUrl,
   });
-  started.use(operator);
-  const operatorUrl = await open(operator.serve, 'OPERATOR_PORT', {
+  const operatorUrl = await open(operator, 'OPERATOR_PORT', {
     host: config.operatorHost,
     port: config.operatorPort,
     connectionsMax: config.connectionsMax,

@@ -8,35 +8,29 @@ import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { memoizeAsync } from '../stdx/one-at-a-time.ts';
 import { API_BASE } from './api/http.ts';
 import type { ConsoleOptions } from './console/frame/context.ts';
-import { Rates } from './console/rates.ts';
 
-export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
+export interface OperatorOptions extends ConsoleOptions {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
   readonly hosts: readonly string[];
   /** The address of this listener, known once it listens. */
   operatorUrl(): string;
 }
 
-/** Creates the request handler of the operator listener. Disposing stops its background work. */
-export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions) {
-  const rates = new Rates(rest.metrics, rest.time);
-  const options = { ...rest, rates };
+/** Creates the request handler of the operator listener. */
+export function createOperatorApp({ hosts, operatorUrl, ...options }: OperatorOptions) {
   // Loaded on their first requests: on most instances console and API are never used.
   const openConsole = memoizeAsync(async () => (await import('./console/console.ts')).createConsole(options));
   const openApi = memoizeAsync(async () => (await import('./api/server.ts')).createOperatorApi(options));
   const pages = new Map(operatorPages(options, operatorUrl));
   const refuseHost = hostGate(hosts);
-  return {
-    serve: (exchange: Exchange) =>
-      conclude(exchange, rest.events, () => {
-        const refused = refuseHost(exchange);
-        if (refused) return refused;
-        if (isAtOrBelow('/console', exchange)) return openConsole().then((respond) => respond(exchange));
-        if (isAtOrBelow(API_BASE, exchange)) return openApi().then((respond) => respond(exchange));
-        return respondPage(exchange, pages, API_BASE);
-      }),
-    [Symbol.dispose]: () => rates[Symbol.dispose](),
-  };
+  return (exchange: Exchange) =>
+    conclude(exchange, options.events, () => {
+      const refused = refuseHost(exchange);
+      if (refused) return refused;
+      if (isAtOrBelow('/console', exchange)) return openConsole().then((respond) => respond(exchange));
+      if (isAtOrBelow(API_BASE, exchange)) return openApi().then((respond) => respond(exchange));
+      return respondPage(exchange, pages, API_BASE);
+    });
 }
 
 function isAtOrBelow(base: string, { path }: Exchange): boolean {

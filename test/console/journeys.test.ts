@@ -278,7 +278,7 @@ describe('on a service with a past', () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'content');
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'events');
-    for (let link = 0; link < 5; link += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Nightly reports');
     const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
     assert.equal(outline, 'solid', 'where the focus is can be seen');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
-import { Rates } from '../../src/operator/console/rates.ts';
+import { createTraffic } from '../../src/operator/console/traffic.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -28,9 +28,8 @@ test('the last backup is shown with its age and size, and so is that it is overd
     [
       () => {
         metrics.backupTime.set(now - 3 * hour);
-        metrics.backupBytes.set(5 * 1024 * 1024);
       },
-      /^<strong>3 h old<\/strong>, 5 MiB, made and checked <time datetime="2026-01-01T09:00:00Z"[^;]*; none was restored on trial yet; one is due every 24 h\. Failed/,
+      /^<strong>3 h old<\/strong>, made and checked <time datetime="2026-01-01T09:00:00Z"[^;]*; none was restored on trial yet; one is due every 24 h\. Failed/,
     ],
     [
       () => metrics.backupRestored.set(now),
@@ -42,7 +41,6 @@ test('the last backup is shown with its age and size, and so is that it is overd
     happen();
     const text = await operator.page('');
     assert.match(/<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(text)?.[1] ?? '', said);
-    assert.ok(text.indexOf('id="health"') < text.indexOf('id="tiles"'), 'health comes first');
   }
 });
 
@@ -143,65 +141,67 @@ test('without its database the overview shows what this instance knows by itself
   assert.match(some, /role="alert">The database cannot be read: The storage cannot do this now\./);
   const down = '<span class="badge danger">down</span> Requests that need it get 503; see the log.';
   assert.ok(some.includes(`<dt>Database</dt><dd>${down}</dd>`));
-  for (const section of ['id="tiles"', 'id="health"', 'Signed in as']) assert.ok(some.includes(section), section);
+  for (const section of ['id="health"', 'Signed in as']) assert.ok(some.includes(section), section);
   Object.assign(storage.sessions, { find: unread });
   const none = await operator.get('');
   assert.deepEqual([none.status, none.headers.has('retry-after')], [503, true]);
   const text = await none.text();
   assert.match(text, /That did not work.*role="alert">The storage cannot do this now\./s);
-  assert.doesNotMatch(text, /id="tiles"|Signed in as/, 'a session is needed for these');
+  assert.doesNotMatch(text, /id="health"|Signed in as/, 'a session is needed for these');
 });
 
-test('an overview without requests says what to do, and one with some how many there are in a second', async () => {
+test('an overview without a key says what to do, and one with some has no requests yet', async () => {
   await using service = await testService();
   const operator = await signIn(service);
   const none = '<strong>There is no key yet.</strong></p><p>Every request to the API needs one. <a ';
   assert.ok((await operator.page('')).includes(none));
-  const { secret } = await service.issue();
+  await service.issue();
   assert.match(
     await operator.page('?sort=refused'),
     /Keys with most refusals .*<p class="soft">None in the last hour\.</s,
   );
-  for (let call = 0; call < 3; call += 1) await service.call(secret, '/categories');
-  const [, rate] = /<dt>Served \/s<\/dt><dd><a[^>]*>([^<]*)</.exec(await operator.page('')) ?? [];
-  assert.match(rate ?? '', /^\d\.\d$/, 'below ten with a digit after the point');
 });
 
-test('rates are those of the last ten seconds, and durations those of the last minute', async () => {
+test('requests of late are those between two looks, of the last minute at most', async () => {
   const metrics = createMetrics();
   let nowMs = 0;
-  using rates = new Rates(metrics, { ...systemTime(), steadyMs: () => nowMs });
+  const traffic = createTraffic(metrics, { ...systemTime(), steadyMs: () => nowMs });
   const answer = (times: number, status: number, seconds: number, side: Side = API_SIDE) => {
     const labels = { ...side, method: 'GET', route: 'unmatched', status };
     for (let time = 0; time < times; time += 1) metrics.requests.observe(labels, seconds);
   };
-  const pass = async (seconds: number) => {
-    for (let second = 0; second < seconds; second += 5) {
-      nowMs += 5_000;
-      rates.sample();
-    }
-  };
-  await pass(5);
-  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
-  assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
-
-  answer(90, 200, 0.0007);
-  answer(8, 404, 0.0007);
+  answer(7, 200, 0.0007);
+  assert.equal(traffic(), undefined, 'the first look has nothing to compare with');
+  nowMs = 10_000;
+  answer(98, 200, 0.0007);
   answer(20, 429, 0.0007);
   answer(2, 503, 2);
   answer(500, 200, 0.0007, { listener: 'public', api: 'false' });
   answer(500, 200, 0.0007, { listener: 'operator', api: 'false' });
-  await pass(10);
-  const recent = rates.recent();
-  // Of 120 the 60th is in the class up to 1 ms, with 117 others; the 118.8th in the class up to 2.5 s, with one other.
-  const durations = { p50: 0.0005 + (0.0005 * 60) / 118, p99: 1 + (1.5 * 0.8) / 2 };
-  const rounded = ({ p50 = 0, p99 = 0 }) => ({ p50: p50.toFixed(9), p99: p99.toFixed(9) });
-  const { p50, p99, ...perSecond } = recent;
-  assert.deepEqual(perSecond, { served: 9, clientErrors: 0.8, refused: 2, serverErrors: 0.2 });
-  assert.deepEqual(rounded({ p50, p99 }), rounded(durations));
+  const { p50 = 0, p99 = 0, ...found } = traffic() ?? {};
+  assert.deepEqual(found, { seconds: 10, requests: 120 });
+  // The 60th is in the class up to 1 ms, with 117 others; the 118.8th in the class up to 2.5 s, with one other.
+  assert.deepEqual(
+    [p50.toFixed(9), p99.toFixed(9)],
+    [(0.0005 + (0.0005 * 60) / 118).toFixed(9), (1 + (1.5 * 0.8) / 2).toFixed(9)],
+  );
+  nowMs = 60_001;
+  assert.deepEqual(traffic(), { seconds: 50.001, requests: 0, p50: undefined, p99: undefined });
+  nowMs = 120_002;
+  assert.equal(traffic(), undefined, 'all looks are older than a minute');
+});
 
-  await pass(50);
-  assert.deepEqual(rates.recent(), { ...none, p50, p99 }, 'a minute after the last sample without them');
-  await pass(5);
-  assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
+test('the overview tells the requests of late by the second, and their durations', async () => {
+  let steadyMs = 0;
+  await using service = await testService({}, { ...manualClock(), steadyMs: () => steadyMs });
+  const { secret } = await service.issue();
+  const operator = await signIn(service);
+  const told = async () => /<dt>Requests<\/dt><dd>(.*?)<\/dd>/.exec(await operator.page(''))?.[1] ?? '';
+  await told();
+  for (let call = 0; call < 3; call += 1) await service.call(secret, '/categories');
+  steadyMs = 10_000;
+  assert.match(
+    await told(),
+    /^<strong>0\.3 a second<\/strong> in the last 10 s, half of them within [\d.]+ ms, 99 of 100/,
+  );
 });

@@ -112,31 +112,29 @@ export function reasonFor(request: RecentRequest, key: ApiKey | undefined): Reas
 
 function overLimit({ code, limit = 0, reason = '' }: RecentRequest, key: ApiKey | undefined): Reason | undefined {
   const requests = `${inWords(limit)} ${limit === 1 ? 'request' : 'requests'}`;
-  if (code === 'rate_limit_exceeded') {
-    return {
+  const reasons: Readonly<Record<string, Reason>> = {
+    rate_limit_exceeded: {
       sentence: `Over the limit of the minute: the key had used its ${requests}.`,
       details: [
         'A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as Retry-After says. If it regularly needs more, a larger plan helps.',
         ...changedSince(limit, key?.limits.minute),
       ],
-    };
-  }
-  if (code === 'daily_quota_exceeded') {
-    return {
+    },
+    daily_quota_exceeded: {
       sentence: `Over the quota of the day: the key had used its ${requests}.`,
       details: [
         'The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.',
         ...changedSince(limit, key?.limits.day),
       ],
-    };
-  }
-  if (code !== 'key_banned') return undefined;
-  return {
-    sentence: `Banned: the key went on after a refusal; it was ${reason}.`,
-    details: [
-      'A ban refuses every request until it ends, and each in a row lasts longer than the one before. The client must wait after a 429 as long as Retry-After says. Lifting the ban helps at once, and only until the client goes on in the same way.',
-    ],
+    },
+    key_banned: {
+      sentence: `Banned: the key went on after a refusal; it was ${reason}.`,
+      details: [
+        'A ban refuses every request until it ends, and each in a row lasts longer than the one before. The client must wait after a 429 as long as Retry-After says. Lifting the ban helps at once, and only until the client goes on in the same way.',
+      ],
+    },
   };
+  return reasons[code ?? ''];
 }
 
 function changedSince(then: number, now = then): string[] {

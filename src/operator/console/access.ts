@@ -32,8 +32,6 @@ const tokenRevocation = formPages(revokeToken, {
   title: 'Revoke the token?',
   button: 'Revoke',
   isDangerous: true,
-  ask: ({ name }: Token) =>
-    html`<p class="lead">Every request with the token of <strong>${foreign(name)}</strong> will be refused. This cannot be undone.</p>`,
   done: 'The token was revoked. Requests with it are refused.',
 });
 
@@ -66,7 +64,6 @@ export const accessRoutes = [
       },
     ],
     cells: {
-      prefix: ({ prefix }: Token) => html`<code>${prefix}…</code>`,
       state: (token: Token, { now }) => stateCell(stateText(token, now)),
     },
     head: () => html`<a class="button primary" href="/console/tokens/new">New token</a>`,
@@ -96,12 +93,7 @@ export const accessRoutes = [
         html`${foreign(actor)}${id === session.id ? html` <span class="badge">this one</span>` : ''}`,
     },
     lead: () =>
-      html`<p class="lead">A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>`,
+      html`<p class="lead">A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>; <code>pet-catalog console login --as NAME</code> prints a link for another operator.</p>`,
     none: () => html``,
-    foot: () =>
-      empty(
-        'Another operator needs the console?',
-        html`<code>pet-catalog console login --as NAME</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`,
-      ),
   }),
 ];

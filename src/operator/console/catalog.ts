@@ -49,8 +49,6 @@ const deletion = formPages(deleteCategory, {
   ...OF_A_CATEGORY,
   button: 'Delete the category',
   isDangerous: true,
-  ask: ({ id, name }: Category) =>
-    html`<p class="lead"><strong>${foreign(name)}</strong> is deleted permanently, unless a pet belongs to it. Its id, ${id}, is never reused.</p>`,
   done: 'The category was deleted.',
 });
 

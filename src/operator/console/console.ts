@@ -27,6 +27,7 @@ import { keyRoutes } from './keys.ts';
 import { overviewRoutes } from './overview.ts';
 import { ownerForms, ownerRoutes } from './owner.ts';
 import { requestRoutes } from './requests.ts';
+import { createTraffic } from './traffic.ts';
 import { whyRoutes } from './why.ts';
 
 const NO_FORM = new URLSearchParams();
@@ -54,6 +55,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const login = createLogin(options);
   const { time } = options;
   const examination = createExamination(options);
+  const traffic = createTraffic(options.metrics, time);
   const exports = new CsvExports();
   const find = consoleRouter(ROUTES);
   return async (exchange) => {
@@ -78,7 +80,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     if ('status' in found) return found;
     const { storage, environment, service } = options;
     const caller = { storage, environment, service, now, by: found.by, role: found.session.role };
-    const state = { examination, exports };
+    const state = { examination, exports, traffic };
     const context = { ...options, ...found, ...state, exchange, now, caller, form: NO_FORM, id: '' };
     const draw = (view: View) => page(context, view, NOTICES);
     try {

@@ -4,7 +4,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { call, type OperatorOperation, type Result, tagOf } from '../api/operation.ts';
 import { type FieldWords, fieldsOf, valuesOf } from './fields.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther, type View } from './frame/context.ts';
-import { foreign, post, secretBox } from './frame/element.ts';
+import { foreign, post, secretBox, withCode } from './frame/element.ts';
 import { field, type Mistakes, mistakeSummary, NO_MISTAKES } from './frame/form.ts';
 import type { Row } from './list-pages.ts';
 
@@ -28,10 +28,12 @@ interface FormPage extends FieldWords {
   nameOf?(row: Row): string;
   /** The page of a target, to which a change leads back; the list without it. */
   readonly hasPage?: true;
+  /** The name of what it changes, where that is no target. */
+  name?(context: ConsoleContext): string;
   /** The page that it leads back to, where that is neither the target's nor the list. */
   back?(context: ConsoleContext): string;
-  /** The question that it asks before it is done. */
-  ask?(row: Row, context: ConsoleContext): Html | Promise<Html>;
+  /** Below what the operation does to the target. */
+  ask?(row: Row): Html;
   /** The form as it is first shown, where that is not the target. */
   first?(row: Row): object;
   /** Drops from the body what the form sends without need. */
@@ -91,16 +93,20 @@ async function formPage(
   const row = target?.json as Row;
   const seen =
     of && target && html`<input type="hidden" name="seen" value="${tagOf(of, target)?.replaceAll('"', '') ?? ''}">`;
-  const name = target && nameOf ? nameOf(row) : '';
+  const name = page.name?.(context) ?? (target && nameOf ? nameOf(row) : '');
+  const effect =
+    name === '' || operation.method === 'PATCH'
+      ? ''
+      : html`<p class="lead"><strong>${foreign(name)}</strong>: ${withCode(operation.description)}</p>`;
   const back = backTo(page, context);
-  const crumb = name === '' ? '' : html` <a href="/console${back}">${foreign(name)}</a>`;
+  const crumb = name === '' || page.back ? '' : html` <a href="/console${back}">${foreign(name)}</a>`;
   const form = html`${seen ?? ''}<div class="fields">${fieldsOf(operation, page, { values: { ...operation.usual, ...(operation.method === 'PATCH' && row), ...page.first?.(row), ...values }, mistakes })}<div class="row"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button><a class="button" href="/console${back}">Cancel</a></div></div>`;
   const section = path.charAt(1).toUpperCase() + path.slice(2);
   const query = operation.filters ? `?${context.exchange.query}` : '';
   const content = html`<p class="crumb"><a href="/console${page.back ? back : path}">${section}</a>${crumb}</p>
 <h1>${title}</h1>
 ${mistakeSummary(mistakes)}
-${of && !target ? '' : ((await page.ask?.(row, context)) ?? '')}
+${effect}${page.ask?.(row) ?? ''}
 ${post(context, `${addressOf(operation, page, id)}${query}`, form)}`;
   return { section: path, title: `${title.replace('?', '')}${name && ` ${name}`}`, content, status };
 }

@@ -2,18 +2,12 @@ import { hostname } from 'node:os';
 import { type Html, html } from '../../http/html.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext, ConsoleOptions, Examined } from './frame/context.ts';
-import { count, counted, duration, moment } from './frame/element.ts';
+import { count, counted, duration, moment, withCode } from './frame/element.ts';
 
 /** The time that the findings of `doctor` are kept. */
 const FINDINGS_KEPT_MS = 600_000;
 /** Checks that would take more than this share of the time are repeated more rarely. */
 const EXAMINED_SHARE = 0.02;
-const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
-  const all = await Promise.all(metered.map((each) => each.get()));
-  return all.map(({ values }) => values[0]?.value ?? 0);
-}
 
 /** The state of what this instance depends on, the last backup, and what the command `doctor` would complain of. */
 export async function healthSection(context: ConsoleContext): Promise<Html> {
@@ -29,7 +23,8 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
     : html`<span class="badge">not used</span> This instance counts alone.`;
   return html`<section id="health" data-live aria-labelledby="health-heading">
 <h2 id="health-heading">Health <small>of this instance</small></h2>
-<dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
+<dl class="facts"><dt>Requests</dt><dd>${lately(context)}</dd>
+<dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
 <dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
 <dt>Checks</dt><dd>${checks(context)}</dd>
 <dt>Version</dt><dd>${version}. It does not look for newer ones; the upgrade is a chapter of <code>docs/operations.md</code>.</dd>
@@ -38,10 +33,27 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 </section>`;
 }
 
+function lately({ traffic }: ConsoleContext): Html {
+  const found = traffic();
+  if (!found) return html`<span class="soft">counted from now on</span>`;
+  const { requests, seconds, p50, p99 } = found;
+  const perSecond = (requests / seconds).toLocaleString('en-US', { maximumSignificantDigits: 3 });
+  const times =
+    p50 === undefined ? '' : `, half of them within ${milliseconds(p50)}, 99 of 100 within ${milliseconds(p99)}`;
+  return html`<strong>${perSecond} a second</strong> in the last ${Math.ceil(seconds)} s${times}`;
+}
+
+/** To two digits: more would be made up, since durations are counted in buckets. */
+function milliseconds(seconds = 0): string {
+  return `${Number((seconds * 1_000).toPrecision(2)).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
+}
+
 async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
-  const { backupInterval, backupTime, backupBytes, backupFailures, backupRestored } = metrics;
-  const metered = [backupInterval, backupTime, backupBytes, backupFailures, backupRestored];
-  const [everySeconds = 0, at = 0, bytes = 0, failures = 0, restored = 0] = await valuesOf(metered);
+  const { backupInterval, backupTime, backupFailures, backupRestored } = metrics;
+  const metered = await Promise.all(
+    [backupInterval, backupTime, backupFailures, backupRestored].map((each) => each.get()),
+  );
+  const [everySeconds = 0, at = 0, failures = 0, restored = 0] = metered.map(({ values }) => values[0]?.value ?? 0);
   if (everySeconds === 0) {
     return html`<span class="badge">not scheduled</span> This instance makes none: with SQLite set <code>BACKUP_DIR</code>, with PostgreSQL use its own tools.`;
   }
@@ -52,7 +64,7 @@ async function lastBackup({ metrics, now }: ConsoleContext): Promise<Html> {
   const isOverdue = age > BACKUP_INTERVALS_MAX * everySeconds;
   const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
   const trial = restored === 0 ? 'none was restored on trial yet' : html`one restored and compared ${moment(restored)}`;
-  return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
+  return html`${badge}<strong>${duration(age)} old</strong>, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
 }
 
 /** Repeats what the command `doctor` checks, while operators look at it. No page waits for it. */
@@ -94,15 +106,4 @@ function findingLine({ check, finding, ...rest }: Finding): Html {
   if (rest.status === 'ok') return html`<li class="soft">${check}: ${finding}</li>`;
   const tone = rest.status === 'problem' ? 'danger' : 'warning';
   return html`<li><span class="badge ${tone}">${rest.status}</span> ${check}: ${finding}. <span class="soft">To do: ${withCode(rest.advice)}.</span></li>`;
-}
-
-/** Renders what stands between backticks as code. */
-function withCode(advice: string): Html[] {
-  return advice.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
-}
-
-/** A number of bytes, in the unit in which it is short. */
-function size(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${bytes === 1 ? 'byte' : BYTE_UNITS[power]}`;
 }

@@ -15,7 +15,7 @@ import {
   updateKey,
 } from '../api/keys.ts';
 import { type FormPages, formPages } from './form-pages.ts';
-import { count, foreign } from './frame/element.ts';
+import { count } from './frame/element.ts';
 import { isoMoment } from './list-pages.ts';
 
 /** The forms that change a key. */
@@ -70,8 +70,6 @@ const rotation = formPages(rotateKey, {
   labels: { grace: 'How long the old key still works' },
   hints: { grace: 'A key that leaked: not at all.' },
   options: { grace: GRACES },
-  ask: ({ prefix }: KeyJson) =>
-    html`<p class="lead">A new key replaces <code>${prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works. Keys of earlier rotations end with it at the latest.</p>`,
   done: 'The new key',
 });
 
@@ -86,17 +84,14 @@ const revocation = formPages(revokeKey, {
   ...OF_A_KEY,
   button: 'Revoke the key',
   isDangerous: true,
-  ask: ({ id, name, prefix, lastUsedAt }: KeyJson) =>
-    html`<p class="lead">Every request with <strong>${foreign(name)}</strong> (<code>${prefix}…</code>) will be refused. This cannot be undone.</p>
-<p>${lastUsedAt === null ? 'It was never used.' : html`It was last used ${isoMoment(lastUsedAt)}.`} To replace it without downtime, <a href="/console/keys/${id}/rotate">rotate it</a> instead.</p>`,
+  ask: ({ id, lastUsedAt }: KeyJson) =>
+    html`<p>${lastUsedAt === null ? 'It was never used.' : html`It was last used ${isoMoment(lastUsedAt)}.`} To replace it without downtime, <a href="/console/keys/${id}/rotate">rotate it</a> instead.</p>`,
   done: 'The key was revoked. Requests with it are refused.',
 });
 
 export const pause = formPages(pauseKey, {
   ...OF_A_KEY,
   button: 'Pause the key',
-  ask: ({ name }: KeyJson) =>
-    html`<p class="lead">Every request with <strong>${foreign(name)}</strong> will be refused as one with an unknown key, until it is resumed. A ban, an expiry and the end of an old secret go on meanwhile.</p>`,
   done: 'The key was paused. Requests with it are refused within a second.',
 });
 
@@ -110,8 +105,6 @@ export const reset = formPages(resetKey, {
   ...OF_A_KEY,
   button: 'Reset the windows',
   labels: { window: 'What is reset' },
-  ask: ({ name }: KeyJson) =>
-    html`<p class="lead">What <strong>${foreign(name)}</strong> has used becomes 0, on every instance within a second; the windows end when they would have. Usage stays as it is, and so does a ban.</p>`,
   done: 'The windows were reset.',
 });
 

@@ -24,8 +24,6 @@ const CELLS: ListPage['cells'] = {
   state: (key: KeyJson, { now }) => stateCell(stateText(key, now)),
   owner: ({ owner }: KeyJson) => ownerLink(owner),
   usedToday: ({ usedToday, limits }: KeyJson) => html`${Math.floor((100 * usedToday) / limits.day)} %`,
-  lastUsedAt: ({ lastUsedAt }: KeyJson) =>
-    lastUsedAt === null ? html`<span class="soft">never</span>` : isoMoment(lastUsedAt),
 };
 
 /** A table of the keys of one owner. */

@@ -2,7 +2,7 @@ import { type Html, html } from '../../http/html.ts';
 import { placeText } from '../../http/operations/paging.ts';
 import { type Column, call, type OperatorOperation, parametersOf, type Result } from '../api/operation.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, type View } from './frame/context.ts';
-import { cardTable, counted, empty, moment, pager } from './frame/element.ts';
+import { cardTable, counted, empty, foreign, moment, pager } from './frame/element.ts';
 import {
   ANY,
   addressOf,
@@ -127,7 +127,7 @@ export function rowsTable(
 function memberCell({ member, text }: Column, row: Row, now: number): Html {
   const written = text?.(row, now) ?? row[member] ?? '';
   if (typeof written === 'string' && MOMENT.test(written)) return isoMoment(written);
-  return typeof written === 'string' ? html`<bdi>${written}</bdi>` : html`${written}`;
+  return typeof written === 'string' ? foreign(written) : html`${written}`;
 }
 
 /** A state as its column writes it, such as `active until 2027-01-31T00:00:00Z`, with its first word as a badge. */

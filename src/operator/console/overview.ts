@@ -1,6 +1,5 @@
 import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { UsageSort } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { type ConsoleContext, may, onGet } from './frame/context.ts';
 import { count, duration, moment } from './frame/element.ts';
@@ -8,7 +7,6 @@ import { addressOf, choiceLinks } from './frame/list.ts';
 import { healthSection } from './health.ts';
 import { banLift } from './key-forms.ts';
 import { noKeyYet } from './keys.ts';
-import type { Rates } from './rates.ts';
 import { keyLink, keyNames, usageOf } from './usage.ts';
 
 const BANS_MAX = 10;
@@ -24,7 +22,6 @@ export const overviewRoutes = [
     const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
     const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
 ${await healthSection(context)}
-${tiles(context.rates)}
 ${await stored(context)}`;
     return { section: '', title: 'Overview', content };
   }),
@@ -45,24 +42,6 @@ ${await usageOf(context, [group, 'route'], { choices })}`;
   }
 }
 
-function tiles(rates: Rates): Html {
-  const { served, clientErrors, refused, serverErrors, p50, p99 } = rates.recent();
-  const tile = (label: string, value: Html | string, tone = '') =>
-    html`<div class="tile${tone && ` ${tone}`}"><dt>${label}</dt><dd>${value}</dd></div>`;
-  /** Leads to the keys and routes that have the most of it. */
-  const perSecond = (label: string, per: number, sort: UsageSort, tone = '') =>
-    tile(label, html`<a href="/console?sort=${sort}#sort-links">${rate(per)}</a>`, per > 0 ? tone : '');
-  return html`<section aria-labelledby="now-heading"><h2 id="now-heading">Now <small>on this instance: per second in the last 10 s, durations in the last minute</small></h2>
-<dl class="tiles" id="tiles" data-live>
-${perSecond('Served /s', served, 'requests')}
-${perSecond('Client errors (4xx) /s', clientErrors, 'errors')}
-${perSecond('Refused (429) /s', refused, 'refused', 'warning')}
-${perSecond('Server errors (5xx) /s', serverErrors, 'errors', 'danger')}
-${tile('Median (p50)', milliseconds(p50))}
-${tile('99 of 100 within (p99)', milliseconds(p99))}
-</dl></section>`;
-}
-
 async function bans(context: ConsoleContext): Promise<Html> {
   const { storage, now } = context;
   const all = await storage.keys.bans(now);
@@ -78,14 +57,4 @@ ${may(context, 'keys') ? banLift.button(context, { id: ban.keyId, about: `Lift t
 ${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${shown.map(panel)}</ul>`}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more, marked in the list of keys.</p>` : ''}
 </section>`;
-}
-
-/** To two digits: more would be made up, since durations are counted in buckets. */
-function milliseconds(seconds: number | undefined): string {
-  if (seconds === undefined) return '–';
-  return `${Number((seconds * 1_000).toPrecision(2)).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
-}
-
-function rate(perSecond: number): string {
-  return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
 }

@@ -18,21 +18,20 @@ import { usageOf } from './usage.ts';
 
 const KEYS_MAX = 20;
 
-const ofAll = (operation: OperatorOperation, verb: string, words: { button: string; what: string; done: string }) =>
+const ofAll = (operation: OperatorOperation, verb: string, button: string, done: string) =>
   formPages(operation, {
     path: '/owner',
     verb,
-    button: words.button,
+    button,
+    name: ownerIn,
     back: (context) => addressOf('/owner', { owner: ownerIn(context) }),
-    ask: (_row, context) =>
-      html`<p class="lead">${words.what} every key of <strong>${foreign(ownerIn(context))}</strong> that is not revoked.</p>`,
-    done: words.done,
+    done,
   });
 
 export const ownerForms = [
-  ofAll(pauseKeys, 'pause', { button: 'Pause all keys', what: 'Pauses', done: 'All keys were paused.' }),
-  ofAll(resumeKeys, 'resume', { button: 'Resume all keys', what: 'Resumes', done: 'All keys were resumed.' }),
-  ofAll(resetKeys, 'reset', { button: 'Reset all keys', what: 'Resets both windows of', done: 'All keys were reset.' }),
+  ofAll(pauseKeys, 'pause', 'Pause all keys', 'All keys were paused.'),
+  ofAll(resumeKeys, 'resume', 'Resume all keys', 'All keys were resumed.'),
+  ofAll(resetKeys, 'reset', 'Reset all keys', 'All keys were reset.'),
 ];
 
 export const ownerRoutes = [onGet('/owner', showOwner), exportRoute(getUsage, '/usage')];

@@ -65,7 +65,7 @@ async function sumsSection(
   const rows = sumsTable(group, most.slice(0, SHOWN_MAX), { withOwner: group === 'key' && owner === undefined });
   return html`<section id="${group}s" data-live aria-labelledby="${group}s-heading">
 <h2 id="${group}s-heading">${group.charAt(0).toUpperCase()}${group.slice(1)}s with ${SORT_LABELS[sort]} <small>in ${words}${period === range.period ? '' : ', whole hours'}</small></h2>
-${most.length === 0 ? html`<p class="soft">None in ${words}.</p>` : html`${rows}${csvLink('/usage/export', all, `CSV of all ${count(most.length)}`)}`}
+${most.length === 0 ? html`<p class="soft">None in ${words}.</p>` : html`${rows}${csvLink('/usage/export', all, most.length > SHOWN_MAX ? `CSV of all ${count(most.length)}` : 'CSV')}`}
 </section>`;
 }
 

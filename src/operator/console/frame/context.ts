@@ -14,7 +14,7 @@ import type { CsvExports } from '../../api/csv.ts';
 import type { Caller, ServiceParts } from '../../api/operation.ts';
 import type { IdentitySettings } from '../../session/identity.ts';
 import type { Logins } from '../../session/logins.ts';
-import type { Rates } from '../rates.ts';
+import type { Traffic } from '../traffic.ts';
 
 export interface ConsoleOptions {
   readonly storage: Storage;
@@ -27,7 +27,6 @@ export interface ConsoleOptions {
   readonly limiter: Limiter;
   readonly health: Health;
   readonly events: Events;
-  readonly rates: Rates;
   readonly service: ServiceParts;
   readonly metrics: Metrics;
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
@@ -59,6 +58,8 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly id: string;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
+  /** The requests of late, once there is something to compare with. */
+  traffic(): Traffic | undefined;
   /** Gives the latest findings of `doctor`, once there are any; undefined where it cannot be run. */
   readonly examination: (() => Examined | undefined) | undefined;
 }

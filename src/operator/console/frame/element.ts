@@ -51,6 +51,11 @@ export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
+/** Renders what stands between backticks as code. */
+export function withCode(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
 interface Column {
   readonly name: string;
   readonly isNumber?: boolean;
