@@ -119,7 +119,6 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
     'Who can log in?': [/^ID .*\nsession_\w+ +operator +admin /, /^ID .*\nop_\w+ +operator +\S+ +viewer .* active/],
     'An employee leaves': [/^1 of operator: session_/, /^1 of operator: op_/],
     'Who still calls what is deprecated?': [/^ID .*\nkey_\w+ +partner +globex +15 .*\n$/],
-    'To PostgreSQL; back to yesterday': [],
   };
   const asked = commandsOf(readFileSync(PAGE, 'utf8'));
   assert.deepEqual([...asked.keys()], Object.keys(ANSWERS));
