@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
-import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import { getHeapStatistics } from 'node:v8';
 import { readConfig } from '../src/config.ts';
 import { systemTime } from '../src/stdx/time.ts';
@@ -19,7 +17,6 @@ import { temporaryFolder, testService } from './kit/service.ts';
 
 /** Counts work instead of timing it, so that a regression shows on a busy machine too. */
 
-const INSERTING = fileURLToPath(new URL('./kit/inserting.ts', import.meta.url));
 const CONNECTIONS = 64;
 const BATCH_REQUESTS = 3_200;
 const BATCHES_MAX = 25;
@@ -137,28 +134,6 @@ test('creates that arrive together on the embedded database are listed without r
     statements.seen.filter((sql) => /from categories/.test(sql)),
     [],
   );
-});
-
-/** What a program asks of the system, by strace; undefined, and the test skipped, where that may not be seen. */
-function traced(t: TestContext, cwd: string, calls: string, ...args: readonly string[]): string | undefined {
-  const trace = join(cwd, 'trace');
-  const options = ['-f', '-y', '-e', `trace=${calls}`, '-o', trace, process.execPath];
-  const { error, status, stderr } = spawnSync('strace', [...options, ...args], { cwd, encoding: 'utf8' });
-  if (error || /ptrace|not permitted/i.test(stderr)) t.skip(`strace is not installed, or may not attach: ${stderr}`);
-  else assert.equal(status, 0, stderr);
-  return status === 0 ? readFileSync(trace, 'utf8') : undefined;
-}
-
-test('creates that arrive together share their fsyncs', (t) => {
-  using folder = temporaryFolder();
-  const syncsFor = (creates: number) => {
-    const trace = traced(t, folder.path, 'fsync,fdatasync', INSERTING, `${creates}.db`, `${creates}`);
-    return trace === undefined ? undefined : trace.split(/f(?:data)?sync\(/).length - 1;
-  };
-  const alone = syncsFor(1);
-  if (alone === undefined) return;
-  assert.ok(alone >= 1, 'no fsync was seen');
-  assert.equal(syncsFor(CONNECTIONS), alone);
 });
 
 test('a request is one round trip to Redis, and one over its limit none', { skip: redisServerMissing() }, async () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { untilTrue } from './kit/clock.ts';
 import { httpServer } from './kit/http-server.ts';
 import { apiClient, OPERATOR } from './kit/operator.ts';
+import { launch } from './kit/process.ts';
 import { json, temporaryFolder, testService } from './kit/service.ts';
 
 /** The programs of examples/, as they are. */
@@ -15,21 +15,9 @@ import { json, temporaryFolder, testService } from './kit/service.ts';
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 const LINES = 50;
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly output: { stdout: string; stderr: string };
-  readonly code: Promise<number | null>;
-}
-
-function start(program: string, args: readonly string[], env: Record<string, string>): Run {
-  const child = spawn(process.execPath, [join(EXAMPLES, program), ...args], { env });
-  const output = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    output.stderr += text;
-  });
+function start(program: string, args: readonly string[], env: Record<string, string>) {
+  const command = [process.execPath, join(EXAMPLES, program)] as const;
+  const { child, output } = launch(args, { cwd: EXAMPLES, env, command });
   return { child, output, code: once(child, 'close').then(([code]) => code as number | null) };
 }
 

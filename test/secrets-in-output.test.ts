@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { untilTrue } from './kit/clock.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
-import { COMMAND, run, runProcess, serveProcess } from './kit/process.ts';
+import { launch, run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** No command prints the password of a database, whether it works or fails. */
@@ -21,17 +20,12 @@ function withPassword(url: string): string {
 
 /** What a service says until it waits for its database, for which it would wait half a minute. */
 async function saidInVain(env: Record<string, string>, cwd: string): Promise<string> {
-  const child = spawn(process.execPath, [COMMAND, 'serve'], { cwd, env: { PATH: process.env.PATH ?? '', ...env } });
+  const { child, output } = launch(['serve'], { cwd, env });
   const closed = once(child, 'close');
-  let said = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-    });
-  await untilTrue(() => said.includes('database_awaited'));
+  await untilTrue(() => output.stderr.includes('database_awaited'));
   child.kill('SIGTERM');
   await closed;
-  return said;
+  return output.stdout + output.stderr;
 }
 
 test('commands that work on PostgreSQL, or fail there, print no password', { skip: noPostgres }, async () => {

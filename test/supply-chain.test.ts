@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Bill, billOfMaterials } from '../build/bill-of-materials.ts';
@@ -125,33 +125,3 @@ test('the command refuses every Node.js that `engines` does not allow, in one li
     assert.match(stderr, new RegExp(`^pet-catalog needs Node\\.js 24\\.21 .*, and this is ${version}: .*\\n$`));
   }
 });
-
-test('installing the checkout with the npm of an older Node.js warns about no package of ours', (t) => {
-  const node = (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((directory) => !directory.includes('node_modules') && existsSync(join(directory, 'node')))
-    .find((directory) => isOlder(execFileSync(join(directory, 'node'), ['--version'], { encoding: 'utf8' })));
-  if (!node) return t.skip('there is no Node.js below 24.21 here; install one to run this test');
-  using folder = temporaryFolder();
-  for (const file of ['package.json', 'package-lock.json', 'client/package.json', 'runtime/package.json']) {
-    cpSync(join(ROOT, file), join(folder.path, file));
-  }
-  const { status, stderr } = spawnSync('npm', ['ci', '--dry-run', '--offline', '--loglevel=warn'], {
-    cwd: folder.path,
-    env: { PATH: `${node}${delimiter}${process.env.PATH}`, HOME: folder.path },
-    encoding: 'utf8',
-    timeout: 30_000,
-  });
-  assert.equal(status, 0, stderr);
-  const warned = [...stderr.matchAll(/EBADENGINE\s+package: '(.+)@/g)].map(([, name = '']) => name);
-  assert.ok(warned.includes('commander'), 'npm warns about nothing');
-  assert.deepEqual(
-    warned.filter((name) => /pet-catalog/.test(name)),
-    [],
-  );
-});
-
-function isOlder(version: string): boolean {
-  const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
-  return Number(major) < 24 || (Number(major) === 24 && Number(minor) < 21);
-}

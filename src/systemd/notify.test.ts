@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +6,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { untilEqual, untilTrue } from '../../test/kit/clock.ts';
 import { missingPrograms } from '../../test/kit/deploy/programs.ts';
-import { serveProcess } from '../../test/kit/process.ts';
+import { launch, serveProcess } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import { notifySystemd } from './notify.ts';
 
@@ -24,18 +23,15 @@ while True: print(at.recv(4096).decode(), flush=True)
 test('systemd is told when the service is ready, that it runs, and that it stops', { skip }, async () => {
   using folder = temporaryFolder();
   const NOTIFY_SOCKET = join(folder.path, 'notify');
-  const manager = spawn('python3', ['-c', MANAGER, NOTIFY_SOCKET], { stdio: ['ignore', 'pipe', 'ignore'] });
-  let told = '';
-  manager.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
-  });
+  const command = ['python3', '-c', MANAGER, NOTIFY_SOCKET] as const;
+  const { child: manager, output } = launch([], { cwd: folder.path, command });
   try {
     await untilTrue(() => existsSync(NOTIFY_SOCKET), 'the socket');
     const env = { NOTIFY_SOCKET, WATCHDOG_USEC: '300000' };
     await using service = await serveProcess([], { cwd: folder.path, env });
-    await untilTrue(() => /^READY=1$/m.test(told) && told.includes('WATCHDOG=1'), 'a beat');
+    await untilTrue(() => /^READY=1$/m.test(output.stdout) && output.stdout.includes('WATCHDOG=1'), 'a beat');
     assert.equal(await service.end('SIGTERM'), 0);
-    await untilTrue(() => told.includes('STOPPING=1'), 'the end');
+    await untilTrue(() => output.stdout.includes('STOPPING=1'), 'the end');
     assert.equal(service.output.stderr.match(/systemd/), null);
   } finally {
     const ended = once(manager, 'exit');

@@ -47,18 +47,6 @@ test(
   },
 );
 
-test('every page can be read with scripts off', needsBrowser, async () => {
-  await using service = await testService();
-  const life = await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser(), service, { javaScriptEnabled: false });
-  const { page } = browsing;
-  for (const [name, path] of pagesOf(life)) {
-    await page.goto(`${service.operatorUrl}/console${path}`);
-    assert.ok(await page.isVisible('h1'), name);
-    assert.doesNotMatch(await page.title(), /broken in$/);
-  }
-});
-
 test('every page of an empty console is accessible', needsBrowser, async () => {
   await using service = await testService();
   await using browsing = await browseSignedIn(browser(), service);

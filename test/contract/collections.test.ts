@@ -8,7 +8,6 @@ import { STORY } from '../../collections/story.ts';
 import { execute } from '../kit/client/package.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { json, temporaryFolder, testService } from '../kit/service.ts';
-import { runPostman } from './postman.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'collections');
@@ -27,17 +26,6 @@ test('the story has every operation of the contract', () => {
   );
   assert.ok(operations.length >= 15);
   assert.deepEqual([...new Set(STORY.map(({ operation }) => operation))].sort(), operations.sort());
-});
-
-test('it tells the story as its assertions say, twice on the same database', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue({ plan: 'business' });
-  const call = (path: string) => json<{ length: number }>(service.call(secret, path));
-  for (const times of [1, 2]) {
-    const variables = { base_url: service.url, PET_CATALOG_KEY: secret };
-    assert.deepEqual(await runPostman(JSON.parse(made), variables), story);
-    assert.deepEqual([(await call('/categories')).length, (await call('/pets')).length], [times, times]);
-  }
 });
 
 const readme = readFileSync(join(FOLDER, 'README.md'), 'utf8');

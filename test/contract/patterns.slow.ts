@@ -38,10 +38,6 @@ import json, re, sys
 patterns, texts = json.load(sys.stdin)
 print(json.dumps([[bool(re.search(pattern, text)) for text in texts] for pattern in patterns]))
 `;
-const PERL = `
-use JSON::PP; local $/; my ($patterns, $texts) = @{decode_json(<STDIN>)};
-print encode_json([map { my $p = $_; [map { $_ =~ /$p/ ? JSON::PP::true : JSON::PP::false } @$texts] } @$patterns]);
-`;
 const GO = `
 package main
 
@@ -83,8 +79,6 @@ test('the patterns are found, and none has an escape that engines differ in', ()
 });
 
 test('Python', { skip: missingPrograms('python3') }, () => assertAlike('python3', ['-c', PYTHON]));
-
-test('Perl', { skip: missingPrograms('perl') }, () => assertAlike('perl', ['-e', PERL]));
 
 test('RE2, by Go', { skip: missingPrograms('go') }, () => {
   using folder = temporaryFolder();

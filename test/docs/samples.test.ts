@@ -255,14 +255,10 @@ test('every sample has one style: the key, the media type, then a key of its own
     keys,
     creates.flatMap((key) => Array(RUNTIMES.length - 1).fill(key)),
   );
-  assert.match(text, /curl -X PATCH http/);
   // A shell such as zsh takes a bare question mark for a pattern.
   assert.match(text, /curl 'http:\S+\/v1\/inventory\?limit=20' \\$/m);
-  assert.match(text, /^ {4}params=\{\n {8}"limit": "20",\n {4}\},$/m);
-  assert.match(text, /^ {4}json=\{\n {8}"quantity": 5,\n {4}\},$/m);
   // The types of our client take no text for a number.
   assert.match(text, /catalog\.inventory\.list\(\{\n {2}limit: 20,\n\}\)/);
-  assert.match(text, /strings\.NewReader\(`\{"quantity":5\}`\)/);
   assert.doesNotMatch(text, /%2C/);
 });
 

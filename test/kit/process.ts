@@ -155,7 +155,8 @@ export async function serveProcess(args: readonly string[], options: RunOptions)
   };
 }
 
-function launch(args: readonly string[], { cwd, env = {}, command = [process.execPath, COMMAND] }: RunOptions) {
+/** Starts the command line, or another command, and keeps what it writes. */
+export function launch(args: readonly string[], { cwd, env = {}, command = [process.execPath, COMMAND] }: RunOptions) {
   const [program, ...first] = command;
   const child = spawn(program, [...first, ...args], {
     cwd,

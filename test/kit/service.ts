@@ -29,12 +29,25 @@ export function isDefect(cause: unknown): boolean {
   return cause instanceof Error && !(cause instanceof CatalogError);
 }
 
+const UNNOTED =
+  'batchStored storageRead storageRecovered connectionsBounded connectionRefused connectionCutOff databaseAwaited requestCounted redisFailed redisLate limiterDegraded limiterRecovered backupsScheduled backupsOfOthers backupMade backupRestored capacityMeasured operatorChanged serviceStarted serviceStopping serviceStopped'.split(
+    ' ',
+  );
+const FAILED = 'countsNotSaved usageNotStored outcomesNotPurged historyNotPurged changeNotRead backupFailed'.split(' ');
+
+/** The same function by each name. */
+function each(names: readonly string[], told: (cause: unknown) => void) {
+  return Object.fromEntries(names.map((name) => [name, told])) as unknown as Events;
+}
+
 export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
   const bans: (Ban & { readonly keyId: string })[] = [];
   let fromMemory = 0;
   return {
+    ...each(UNNOTED, () => {}),
+    ...each(FAILED, (cause: unknown) => failures.push(cause)),
     answered,
     failures,
     bans,
@@ -47,37 +60,10 @@ export function recordedEvents(): RecordedEvents {
     },
     requestFailed: (_requestId, error) => failures.push(error),
     keyBanned: (ban) => bans.push(ban),
-    batchStored: () => {},
-    storageRead: () => {},
     storageFailing: (_work, { error }) => failures.push(error),
-    storageRecovered: () => {},
-    connectionsBounded: () => {},
-    connectionRefused: () => {},
-    connectionCutOff: () => {},
-    databaseAwaited: () => {},
-    countsNotSaved: (error) => failures.push(error),
-    requestCounted: () => {},
     refusedFromMemory: () => {
       fromMemory += 1;
     },
-    redisFailed: () => {},
-    redisLate: () => {},
-    limiterDegraded: () => {},
-    limiterRecovered: () => {},
-    usageNotStored: (error) => failures.push(error),
-    outcomesNotPurged: (error) => failures.push(error),
-    historyNotPurged: (error) => failures.push(error),
-    changeNotRead: (error) => failures.push(error),
-    backupsScheduled: () => {},
-    backupsOfOthers: () => {},
-    backupMade: () => {},
-    backupRestored: () => {},
-    backupFailed: (reason) => failures.push(reason),
-    capacityMeasured: () => {},
-    operatorChanged: () => {},
-    serviceStarted: () => {},
-    serviceStopping: () => {},
-    serviceStopped: () => {},
   };
 }
 

@@ -7,7 +7,7 @@ import { manualClock } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
 import { BESIDE_SQLITE, commandsOn, noteForCommands, wordsOf } from '../kit/process.ts';
-import { json, type TestService, testService } from '../kit/service.ts';
+import { type TestService, testService } from '../kit/service.ts';
 import { addUsage, LIST } from '../kit/usage.ts';
 
 /** The questions of the runbook: each command that it names is run, and gives the answer. */
@@ -135,79 +135,65 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
   }
 });
 
-test(
-  'the recent requests and the reason of a refusal are asked of the running service, by command and API',
-  BESIDE_SQLITE,
-  async () => {
-    await using service = await testService();
-    const command = commandsOn(service);
-    const { key, secret } = await service.issue({
-      name: 'shop',
-      owner: 'cus_1',
-      plan: 'enterprise',
-      limits: { minute: 1, day: 9 },
-    });
-    await service.call(secret, '/categories', { headers: { 'x-request-id': 'first' } });
-    const shop = { 'x-request-id': 'second', 'user-agent': `Shop/2\t${'x'.repeat(1_000)}` };
-    await service.call(secret, '/categories', { headers: shop });
-    const nothing = await command('why second');
-    assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
+test('the recent requests and the reason of a refusal are asked of the running service', BESIDE_SQLITE, async () => {
+  await using service = await testService();
+  const command = commandsOn(service);
+  const { key, secret } = await service.issue({
+    name: 'shop',
+    owner: 'cus_1',
+    plan: 'enterprise',
+    limits: { minute: 1, day: 9 },
+  });
+  await service.call(secret, '/categories', { headers: { 'x-request-id': 'first' } });
+  const shop = { 'x-request-id': 'second', 'user-agent': `Shop/2\t${'x'.repeat(1_000)}` };
+  await service.call(secret, '/categories', { headers: shop });
+  const nothing = await command('why second');
+  assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
+  assert.match(
+    nothing.stderr,
+    /No service runs here that could be asked; run this on its machine .* Its log has a line/,
+  );
+
+  noteForCommands(service);
+  const listed = await command('requests --owner cus_1 --status 4xx --json');
+  assert.equal(listed.code, 0, listed.stderr);
+  assert.deepEqual(
+    JSON.parse(listed.stdout).map(({ requestId }: { requestId: string }) => requestId),
+    ['second'],
+    listed.stderr,
+  );
+  assert.equal(listed.stderr, `Asked the instance at ${service.operatorUrl}\n`);
+  const [named] = JSON.parse((await command('requests --client SHOP/2 --json')).stdout);
+  assert.deepEqual([named.requestId, named.userAgent], ['second', `Shop/2${'x'.repeat(94)}`]);
+  assert.match((await command('requests first')).stdout, /200 +GET \/v1\/categories +key_\w+ +[\d.]+ +first/);
+  for (const asked of ['second', key.id, key.prefix, secret]) {
+    const why = await command(`why ${asked}`);
     assert.match(
-      nothing.stderr,
-      /No service runs here that could be asked; run this on its machine .* Its log has a line/,
+      why.stdout,
+      /^Over the limit of the minute: the key had used its 1 request\.\nA minute begins/,
+      why.stderr,
     );
+  }
+  const unknown = await command('why none');
+  assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /keeps no request "none", and no key is called that; the log has a line/);
+  const changes = await service.storage.audit.list({ since: 0, limit: 9 });
+  assert.deepEqual(
+    changes.map(({ action }) => action),
+    ['key.create'],
+    'a question changes nothing',
+  );
 
-    noteForCommands(service);
-    const listed = await command('requests --owner cus_1 --status 4xx --json');
-    assert.equal(listed.code, 0, listed.stderr);
-    assert.deepEqual(
-      JSON.parse(listed.stdout).map(({ requestId }: { requestId: string }) => requestId),
-      ['second'],
-      listed.stderr,
-    );
-    assert.equal(listed.stderr, `Asked the instance at ${service.operatorUrl}\n`);
-    const [named] = JSON.parse((await command('requests --client SHOP/2 --json')).stdout);
-    assert.deepEqual([named.requestId, named.userAgent], ['second', `Shop/2${'x'.repeat(94)}`]);
-    assert.match((await command('requests first')).stdout, /200 +GET \/v1\/categories +key_\w+ +[\d.]+ +first/);
-    for (const asked of ['second', key.id, key.prefix, secret]) {
-      const why = await command(`why ${asked}`);
-      assert.match(
-        why.stdout,
-        /^Over the limit of the minute: the key had used its 1 request\.\nA minute begins/,
-        why.stderr,
-      );
-    }
-    const unknown = await command('why none');
-    assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
-    assert.match(unknown.stderr, /keeps no request "none", and no key is called that; the log has a line/);
-    const changes = await service.storage.audit.list({ since: 0, limit: 9 });
-    assert.deepEqual(
-      changes.map(({ action }) => action),
-      ['key.create'],
-      'a question changes nothing',
-    );
-
-    const client = await apiClient(service, 'viewer');
-    const rest = await json<{ requestId: string }[]>(client.send('GET', '/requests?limit=1'));
-    assert.deepEqual(
-      rest.map(({ requestId }) => requestId),
-      ['second'],
-    );
-    await service.storage.keys.pause(key.id, service.clock.now().unix, { actor: 'x', via: 'cli' });
-    const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
-    assert.equal(sentence, 'Paused at 2026-01-01T12:00:00Z: every request since then is a 401.');
-
-    const { secret: other } = await service.issue({ name: 'till', owner: 'cus_2', plan: 'business' });
-    for (let call = 0; call < 102; call += 1) await service.call(other, '/categories');
-    const many = async (limit: string) =>
-      JSON.parse((await command(`requests --owner cus_2 --json ${limit}`)).stdout).length;
-    assert.deepEqual([await many(''), await many('--limit 101'), await many('--limit 1')], [102, 101, 1]);
-    const several = await command('why petcat_live');
-    assert.deepEqual(
-      [several.code, several.stderr],
-      [1, 'pet-catalog: "petcat_live" may mean several keys; send the id of one\n'],
-    );
-    const wrong = await command('requests --since tomorrow');
-    assert.deepEqual([wrong.code, wrong.stderr.slice(0, 34)], [2, 'pet-catalog: --since is "tomorrow"']);
-  },
-);
+  const { secret: other } = await service.issue({ name: 'till', owner: 'cus_2', plan: 'business' });
+  for (let call = 0; call < 102; call += 1) await service.call(other, '/categories');
+  const many = async (limit: string) =>
+    JSON.parse((await command(`requests --owner cus_2 --json ${limit}`)).stdout).length;
+  assert.deepEqual([await many(''), await many('--limit 101'), await many('--limit 1')], [102, 101, 1]);
+  const several = await command('why petcat_live');
+  assert.deepEqual(
+    [several.code, several.stderr],
+    [1, 'pet-catalog: "petcat_live" may mean several keys; send the id of one\n'],
+  );
+  const wrong = await command('requests --since tomorrow');
+  assert.deepEqual([wrong.code, wrong.stderr.slice(0, 34)], [2, 'pet-catalog: --since is "tomorrow"']);
+});
