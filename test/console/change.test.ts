@@ -80,6 +80,8 @@ test('a key offers what its state allows, and each page says what the change wou
   const { storage, clock } = service;
   const now = clock.now().unix;
   const { key } = await service.issue({ name: 'shop', expiresAt: now + 600 });
+  const { id: other } = (await service.issue({ name: 'another' })).key;
+  await addUsage(storage, now - 600, [usageAt(other, now - 600)]);
   const operator = await signIn(service);
   const path = `/keys/${key.id}`;
   const offered = async () =>

@@ -10,7 +10,7 @@ import { readContract } from '../kit/contract.ts';
  * sunset. src/http/docs/pages/versions.md is the policy.
  */
 
-/** Changes that break no caller, or that are of beta operations and announced in CHANGELOG.md: how each begins, and why. */
+/** Changes that break no caller, or are of beta operations and announced in CHANGELOG.md: how each begins, and why. */
 const ALLOWED: Readonly<Record<string, string>> = {};
 /** The same of the operator API. */
 const ALLOWED_FOR_OPERATORS: Readonly<Record<string, string>> = {

@@ -102,13 +102,21 @@ test('each filter of keys selects by itself, and a key has what it is given', as
   const { id: banned } = (await service.issue({ name: 'banned' })).key;
   await storeBan(service.storage, { keyId: banned, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
   await service.issue({ name: 'later', plan: 'pro', expiresAt: now + 40 * 86_400 });
+  for (const name of ['resting', 'banned, resting']) {
+    const { id: keyId } = (await service.issue({ name })).key;
+    await service.storage.keys.pause(keyId, now, OPERATOR);
+    if (name === 'resting') continue;
+    await storeBan(service.storage, { keyId, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
+  }
   const found = async (query: string) =>
     (await json<Key[]>(client.send('GET', `/keys?${query}`))).map(({ name }) => name).sort();
   for (const [query, names] of [
     ['plan=pro', ['later']],
     ['owner=cus_1', ['given']],
-    ['q=BAN', ['banned']],
+    ['q=LATE', ['later']],
+    ['state=active', ['given', 'later']],
     ['state=banned', ['banned']],
+    ['state=paused', ['banned, resting', 'resting']],
     ['expiresBefore=30d', ['given']],
     [`expiresBefore=${at(50 * 86_400)}`, ['given', 'later']],
   ] as const)
@@ -258,7 +266,14 @@ test('a paused key is answered as an unknown one within a second, “why” says
   assert.equal(sentence, 'Paused at 2026-01-01T12:00:00Z: every request since then is a 401.');
   const operator = await signIn(service);
   assert.match(await operator.page('/keys?state=paused'), /shop.*<span class="badge warning">paused</s);
-  assert.equal((await client.send('POST', `/keys/${key.id}/resume`)).status, 200);
+  const { id: other } = (await service.issue()).key;
+  for (const id of [key.id, key.id, other]) assert.equal((await client.send('POST', `/keys/${id}/resume`)).status, 200);
+  const resumed = await service.storage.audit.list({ since: 0, limit: 9, action: 'key.resume' });
+  assert.deepEqual(
+    resumed.map(({ target }) => target),
+    [key.id],
+    'what was not paused is not resumed',
+  );
   await untilEqual(status, 200);
   assert.match(await operator.page('/keys?state=active'), /shop/);
 });

@@ -46,6 +46,8 @@ test('a lost order is found by its id, its request id and its Idempotency-Key, w
   const page = await console.page(`/orders/${placed.id}`);
   assert.match(page, /<h1>Order 1 <span class="badge">cancelled<\/span><\/h1>/);
   assert.match(page, /cancelled<\/div>.*<bdi>Web shop<\/bdi>.*<bdi>cus_42<\/bdi>.*q=req-gone/s);
+  const other = await viewer.send('GET', '/pets/req-placed');
+  assert.deepEqual([other.status, petId], [404, placed.id], 'a pet with the id of the order');
   const unknown = await viewer.send('GET', '/orders/999');
   const { message } = await json<{ message: string }>(unknown);
   assert.deepEqual([unknown.status, message], [404, 'There is no order 999; a cancelled one is kept for two years']);

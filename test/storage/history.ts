@@ -95,8 +95,8 @@ export function historyContract(check: Check): void {
       for (let quantity = 4; quantity < 204; quantity += 1) await pets.setQuantity(pet.id, quantity, BY);
       const { lines = [] } = (await pets.history(pet.id)) ?? {};
       assert.deepEqual(
-        [lines.length, lines[0]?.action, lines[1]?.after, lines.at(-1)?.after],
-        [201, 'created', { quantity: 4 }, { quantity: 203 }],
+        [lines.length, lines[0]?.requestId, lines[1]?.after, lines.at(-1)?.after],
+        [201, FIRST.requestId, { quantity: 4 }, { quantity: 203 }],
       );
     },
   );

@@ -41,7 +41,7 @@ function sent(...parts: readonly (number | Partial<Note>)[]): Happened[] {
   });
 }
 
-function judged(happened: readonly Happened[], more: Partial<Play> = {}) {
+function judged(happened: readonly Happened[], more: Partial<Play> = {}, customs = USUAL_CUSTOMS) {
   const play = {
     script: 'ok',
     reached: 0,
@@ -50,7 +50,7 @@ function judged(happened: readonly Happened[], more: Partial<Play> = {}) {
     remarks: [],
     ...more,
   };
-  return judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
+  return judge(play, UNKNOWN_CLIENT, customs);
 }
 
 /** Rules that every failure puts to the test; they are shown where they are broken. */
@@ -192,6 +192,20 @@ test('waits that pauses of the machine explain decide nothing, and longer ones d
   ] as const) {
     const later = tries(failed, wait, wait, wait).map(([at, met]): Happened => [at + 40, met]);
     assert.equal(judged([[0, other], ...later]).tested.has('backs-off GET /v1/categories'), isTested, `${wait}`);
+  }
+});
+
+test('a refusal binds the requests of the scope that is given', () => {
+  const [here, elsewhere] = [{ credentials: 'b', body: 'x' }, { ...other, credentials: 'a' }];
+  for (const [scope, later, isBroken] of [
+    ['key', here, false],
+    ['key', elsewhere, true],
+    ['route', here, true],
+    ['route', elsewhere, false],
+    ['all', { ...here, ...other }, true],
+  ] as const) {
+    const { findings } = judged(sent(0, limited, 500, later), {}, { ...USUAL_CUSTOMS, scope });
+    assert.equal(findings.length > 0, isBroken, `${scope} ${JSON.stringify(later)}`);
   }
 });
 

@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { htmlOf } from './html.ts';
-import {
-  annotationsOf,
-  junitOf,
-  markdownOf,
-  printable,
-  type Suite,
-  textOf,
-  type Verdict,
-  withoutCommands,
-} from './write.ts';
+import { annotationsOf, junitOf, markdownOf, printable, type Suite, textOf, withoutCommands } from './write.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',
@@ -78,10 +69,15 @@ test('JUnit counts each kind, and escapes', () => {
 
 test('text of what was judged is none of the marks of a log, a summary or a page', () => {
   const hostile = '::set-env name=A::1 <img src=x onerror=1> ![x](http://a) & "\' %0A';
+  const table = { columns: [hostile], rows: [[hostile, hostile]] };
+  const verdict = { id: hostile, sentence: hostile, message: hostile, details: [hostile], fix: hostile };
   const suite: Suite = {
     ...SUITE,
-    name: hostile,
-    verdicts: [{ ...SUITE.verdicts[1], id: hostile, message: hostile } as Verdict],
+    ...{ name: hostile, table, summary: hostile, notes: [hostile], timelines: [{ ...table, name: hostile }] },
+    verdicts: [
+      { ...verdict, verdict: 'failed' },
+      { ...verdict, verdict: 'skipped' },
+    ],
   };
   assert.doesNotMatch(withoutCommands(`  ${hostile}\n${hostile}\n##[x]`), /^\s*(::|##)/m);
   assert.match(annotationsOf([suite]), /^::error title=%3A%3Aset-env name=A%3A%3A1 <img[^\n]* %250A$/);
