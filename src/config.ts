@@ -171,8 +171,10 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
       read('INSTANCES', optional(wholeNumber(1, INSTANCES_MAX))),
       mistakes,
     ),
-    productionBaseUrl: read('PRODUCTION_BASE_URL', optional(baseUrl)),
-    stagingBaseUrl: read('STAGING_BASE_URL', optional(baseUrl)),
+    baseUrls: {
+      production: read('PRODUCTION_BASE_URL', optional(baseUrl)),
+      staging: read('STAGING_BASE_URL', optional(baseUrl)),
+    },
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
     categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),

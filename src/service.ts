@@ -174,7 +174,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
     events,
     corsOrigins: config.corsOrigins,
-    prefix: prefixOf(named(config)[config.environment] ?? ''),
+    prefix: prefixOf(config.baseUrls[config.environment] ?? ''),
   });
   const recent = new RecentRequests();
   const recorded = withRecords(events, { usage, recent, time });
@@ -267,15 +267,11 @@ function withRecords(events: Events, into: { usage: UsageRecorder; recent: Recen
   };
 }
 
-function named({ productionBaseUrl, stagingBaseUrl }: Config) {
-  return { production: productionBaseUrl, staging: stagingBaseUrl };
-}
-
 /** This environment's address as configured, else that of this listener; the other one's only as configured. */
 function discoveryOptions(config: Config, url: string, time: Time): Parameters<typeof discoveryPages>[0] {
   const { environment, securityContact, banAfterRefusals } = config;
-  const { production, staging } = named(config);
-  const baseUrl = named(config)[environment] ?? url;
+  const baseUrl = config.baseUrls[environment] ?? url;
+  const { production, staging } = config.baseUrls;
   const servers = [
     { description: 'Production', url: environment === 'production' ? baseUrl : production },
     { description: 'Staging', url: environment === 'staging' ? baseUrl : staging },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { getRawAsset, isSea } from 'node:sea';
@@ -17,11 +18,18 @@ export function shippedFile(path: string): Buffer {
   return isSea() ? Buffer.from(getRawAsset(path)) : readFileSync(new URL(path, import.meta.url));
 }
 
-/** Starts a thread on a job of `worker.ts`, which posts its result. */
-export function startThread(job: string, input: unknown): Worker {
+/**
+ * Runs a job of `worker.ts` in a thread of its own, which keeps no process alive, and gives its result. Rejects with
+ * what the job throws.
+ */
+export async function runInThread<Result>(job: string, input: unknown): Promise<Result> {
   const name = `worker${extname(import.meta.url)}`;
   const url = isSea()
     ? new URL(`data:text/javascript;base64,${shippedFile('worker.js').toString('base64')}`)
     : new URL(name, import.meta.url);
-  return new Worker(url, { workerData: { job, input } });
+  await using thread = new Worker(url, { workerData: { job, input } });
+  thread.unref();
+  const ended = once(thread, 'exit').then(() => Promise.reject(new Error(`The thread of ${job} broke off`)));
+  const [result] = await Promise.race([once(thread, 'message'), ended]);
+  return result;
 }

@@ -38,14 +38,14 @@ test('a wrong command line exits with 2 and says what to write, any other failur
   await place.command('keys create --name first');
   place.file('one.ndjson', '{"name":""}\n');
   for (const [line, code, said] of [
-    ['keys creat', 2, 'There is no command creat; did you mean create?'],
-    ['bogus', 2, 'There is no command bogus; see --help'],
-    ['serve --nonsense', 2, 'There is no option --nonsense; see --help'],
-    ['keys list --jsn', 2, 'There is no option --jsn; did you mean --json?'],
-    ['keys create', 2, '--name <name> is missing; see --help'],
-    ['keys create --name', 2, '--name <name> has no value; see --help'],
-    ['keys set-plan key_1', 2, '<plan> is missing; see --help'],
-    ['keys list more', 2, 'list takes fewer words; see --help'],
+    ['keys creat', 2, "unknown command 'creat'; did you mean create?"],
+    ['bogus', 2, "unknown command 'bogus'; see --help"],
+    ['serve --nonsense', 2, "unknown option '--nonsense'; see --help"],
+    ['keys list --jsn', 2, "unknown option '--jsn'; did you mean --json?"],
+    ['keys create', 2, "required option '--name <name>' not specified; see --help"],
+    ['keys create --name', 2, "option '--name <name>' argument missing; see --help"],
+    ['keys set-plan key_1', 2, "missing required argument 'plan'; see --help"],
+    ['keys list more', 2, "too many arguments for 'list'. Expected 0 arguments but got 1: more; see --help"],
     ['keys list --state gone', 2, '--state is "gone"; send one of active, expired, revoked, paused, banned'],
     ['keys create --name x --expires 99999999d', 2, 'The expiry of a key must be in the future and within 100 years'],
     ['serve --port x', 2, 'PORT: it must be a whole number from 0 to 65535, not "x" (from --port)'],

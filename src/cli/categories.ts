@@ -11,7 +11,7 @@ import {
 } from '../catalog/category-file.ts';
 import { deleteCategory, getCategory, listCategories, renameCategory } from '../operator/api/categories.ts';
 import { addOperations } from '../operator/command/commands.ts';
-import { commandsOf, runOnDatabase } from './command-runner.ts';
+import { runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
 import { operationsOf } from './operations.ts';
 
@@ -23,7 +23,6 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   const categories = program
     .command('categories')
     .description('List, show, import, export, rename and delete categories');
-  const add = commandsOf(categories, invocation, USED_SETTINGS);
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
@@ -51,11 +50,17 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     },
   );
 
-  const exporting = add('export', 'Print all categories as a file', 'read', async ({ storage, options }) => {
-    const { format = 'json' } = options;
-    invocation.print(writeCategories(await storage.categories.list(), readFormat(`${format}`)).replace(/\n$/, ''));
-  });
-  withFormat(exporting, 'json');
+  const exporting = categories.command('export').description('Print all categories as a file');
+  withFormat(withSettings(exporting, USED_SETTINGS), 'json').action(
+    ({ format = 'json' }: { format?: string }, self: Command) =>
+      runOnDatabase(self, {
+        invocation,
+        purpose: 'read',
+        async work({ storage }) {
+          invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).replace(/\n$/, ''));
+        },
+      }),
+  );
 }
 
 /** Reads the categories of a file, or reports every bad record and throws. */

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
-import type { Config, SettingName } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Printed } from '../operator/command/commands.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, operatorOf, settings, withSettings } from './invocation.ts';
+import { type Invocation, operatorOf, settings } from './invocation.ts';
 
 /** Opens the database of a command for a purpose. Throws `DatabaseNotOpened`. */
 export function openDatabase(
@@ -59,15 +59,4 @@ export function print({ json, text, note, told }: Printed, options: Options, inv
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-/** Makes a function that adds commands which work on the database; one that changes it takes `--as`. */
-export function commandsOf(group: Command, invocation: Invocation, names: readonly SettingName[]) {
-  return (usage: string, description: string, purpose: Purpose, work: Work): Command => {
-    const command = group.command(usage).description(description);
-    if (purpose !== 'read') command.option('--as <name>', 'who does it; the actor in the audit');
-    return withSettings(command, names).action((...args) =>
-      runOnDatabase(args.at(-1) as Command, { invocation, purpose, work }),
-    );
-  };
 }

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import type { Config } from '../config.ts';
-import { examineInThread } from './doctor.ts';
+import { runInThread } from '../shipped.ts';
 
 test('checks that fail in their thread fail with its error', async () => {
-  await assert.rejects(examineInThread({} as Config), /^TypeError: Cannot read properties of undefined/);
+  await assert.rejects(runInThread('examine', {} as Config), /^TypeError: Cannot read properties of undefined/);
 });
 
 test('an operator listener beyond loopback is a notice, unless its names or its proxies are set', async () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
   type Config,
@@ -9,7 +8,6 @@ import {
   readConfig,
   SETTING_NAMES,
 } from '../config.ts';
-import { startThread } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
 import { isClaimed } from '../storage/sqlite/claim.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
@@ -122,15 +120,6 @@ async function lastBackup(url: string): Promise<Finding> {
     return warning('backups', 'The service makes none', 'set BACKUP_DIR to a folder of another disk');
   const at = value('timestamp_seconds');
   return ok('backups', at > 0 ? `The last one was made and checked at ${utc(at)}` : 'None was made yet');
-}
-
-/** The same in another thread, so as not to block a running service. */
-export async function examineInThread(config: Config): Promise<Finding[]> {
-  await using thread = startThread('examine', config);
-  thread.unref();
-  const ended = once(thread, 'exit').then(() => Promise.reject(new Error('they broke off')));
-  const [findings] = await Promise.race([once(thread, 'message'), ended]);
-  return findings;
 }
 
 function versions(): Finding {

@@ -4,7 +4,7 @@ import { call, pages } from '../operator/api/operation.ts';
 import { callsOver } from '../operator/command/ask.ts';
 import type { AddCommand } from '../operator/command/commands.ts';
 import { askOperator } from './ask-operator.ts';
-import { commandsOf, type Options, print, type Work } from './command-runner.ts';
+import { type Options, print, runOnDatabase, type Work } from './command-runner.ts';
 import { type Invocation, operatorOf, settings, withSettings } from './invocation.ts';
 
 /** Makes a function that adds the commands of operations: calls in process, or of the running service. */
@@ -13,9 +13,10 @@ export function operationsOf(
   invocation: Invocation,
   names: readonly SettingName[] = ['DATABASE_URL'],
 ): AddCommand {
-  const add = commandsOf(group, invocation, names);
   return (usage, about, purpose, work) => {
+    const command = group.command(usage).description(about).option('--json', 'print JSON');
     if (purpose !== 'ask') {
+      if (purpose !== 'read') command.option('--as <name>', 'who does it; the actor in the audit');
       const inProcess: Work = ({ storage, config, options, now, by }, ...operands) => {
         const caller = { storage, environment: config.environment, now, by, role: 'admin' } as const;
         return work(
@@ -28,9 +29,10 @@ export function operationsOf(
           ...operands,
         );
       };
-      return add(usage, about, purpose, inProcess).option('--json', 'print JSON');
+      return withSettings(command, names).action(() =>
+        runOnDatabase(command, { invocation, purpose, work: inProcess }),
+      );
     }
-    const command = group.command(usage).description(about).option('--json', 'print JSON');
     command.option('--as <name>', 'who asks');
     return withSettings(command, ['DATABASE_URL', 'OPERATOR_PORT']).action(async () => {
       const options = command.opts<Options>();

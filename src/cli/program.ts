@@ -71,22 +71,12 @@ const ownOptionsFirst: Help['groupItems'] = (_all, shown, groupOf) => {
   return Help.prototype.groupItems(sorted, shown, groupOf);
 };
 
-/** Says in our words what Commander found, which names what it means between quotes. */
+/** Says in one line what Commander found. */
 function rethrow({ exitCode, code, message }: CommanderError): never {
   const isHelp = exitCode === 0 || code.startsWith('commander.help');
   if (isHelp) throw new UsageError('', exitCode === 0 ? 0 : 2);
-  const [, named = ''] = /'([^']*)'/.exec(message) ?? [];
-  const [, meant] = /Did you mean (.*)\?/.exec(message) ?? [];
-  const problems: Readonly<Record<string, string>> = {
-    'commander.unknownCommand': `There is no command ${named}`,
-    'commander.unknownOption': `There is no option ${named}`,
-    'commander.missingMandatoryOptionValue': `${named} is missing`,
-    'commander.optionMissingArgument': `${named} has no value`,
-    'commander.missingArgument': `<${named}> is missing`,
-    'commander.excessArguments': `${named} takes fewer words`,
-  };
-  const problem = problems[code] ?? message.replace(/^error: /, '');
-  throw new UsageError(`${problem}; ${meant ? `did you mean ${meant}?` : 'see --help'}`);
+  const [problem = '', advice = 'see --help'] = message.replace(/^error: |[.)]$/g, '').split('\n(');
+  throw new UsageError(`${problem}; ${advice.replace(/^D/, 'd')}`);
 }
 
 /** Prints an error in one line, or one line per mistake, and returns its exit code. */

@@ -12,10 +12,12 @@ import {
   type SettingName,
 } from '../config.ts';
 import { type OpenedService, openService, type Service, ServiceNotStarted } from '../service.ts';
+import { runInThread } from '../shipped.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { notifySystemd } from '../systemd/notify.ts';
+import type { Finding } from '../telemetry/finding.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
@@ -77,7 +79,7 @@ async function serve(config: Config, invocation: Invocation, flags: ServeFlags):
       stop,
       isClaimed: flags.ephemeral === true,
       isTraced: asksForTraces(invocation.env),
-      examine: async () => (await import('./doctor.ts')).examineInThread(config),
+      examine: () => runInThread<Finding[]>('examine', config),
       async prepare(storage, now) {
         if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
         const { bootstrapKey: secret } = flags;

@@ -18,7 +18,6 @@ const GROWTH_MAX = 2.6;
 const PATTERNS_MIN = 150;
 /** Those over what an operator sets or types, or who builds a client. */
 const OF_OWNERS = [
-  'src/cli/program.ts: /Did you mean (.*)\\?/',
   'src/config.ts: /([?&][^=&]*(?:pass|%)[^=&]*=)[^&]*/gi',
   'src/config.ts: /\\?[^/]*=/',
   'client/src/transport.ts: /\\/+$/',

@@ -105,7 +105,7 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
     'node:fs',
   ],
   'setting-lists.ts': ['catalog/', 'stdx/'],
-  'shipped.ts': ['node:fs', 'node:path', 'node:sea', 'node:url', 'node:worker_threads'],
+  'shipped.ts': ['node:events', 'node:fs', 'node:path', 'node:sea', 'node:url', 'node:worker_threads'],
   'worker.ts': ['config', 'storage/sqlite/page-check', 'node:sqlite', 'node:worker_threads'],
   'version.ts': ['shipped'],
 };

@@ -147,7 +147,7 @@ export const ROWS: readonly Row[] = [
     command: {
       args: 'keys create --name shop --plan enterprise --per-minute 7 --per-day 70 --scopes pets:read --owner cus_1',
       wrong: [
-        ['keys create --plan pro', /--name <name> is missing/],
+        ['keys create --plan pro', /required option '--name <name>' not specified/],
         ['keys create --name x --plan enterprise --per-minute 7', /--per-minute and --per-day go together/],
         ['keys create --name x --per-minute 7.5 --per-day 8', /--per-minute is "7.5"; send a whole number/],
         ['keys create --name x --expires soon', /--expires is "soon"; send a date and time such as/],
@@ -317,7 +317,7 @@ export const ROWS: readonly Row[] = [
     command: {
       args: 'operators create --name billing --role keys',
       wrong: [
-        ['operators create --name x', /--role <role> is missing/],
+        ['operators create --name x', /required option '--role <role>' not specified/],
         ['operators create --name x --role root', /--role is "root"; send one of/],
         ['operators create --name x --role keys --expires 0', /The expiry of a token/],
       ],

@@ -3,9 +3,10 @@ import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import { IDEMPOTENCY_SECONDS, type Once, type OnceId } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
-import type { Connection, Transaction } from '../engine.ts';
+import type { Transaction } from '../engine.ts';
 import { insertInto, one } from './statement.ts';
 import type { Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
 
 const PURGED_AT_ONCE = 200;
 const NO_OUTCOME = '';
@@ -63,17 +64,13 @@ export async function once<T>(
   }
 }
 
-/** True if there are outcomes that are kept no longer. */
-export async function hasOldOutcomes(db: Connection, oldest: number): Promise<boolean> {
-  const old = await db.all(sql`select key_id from outcomes where created_at <= ${oldest} limit 1`);
-  return old.length > 0;
-}
-
-/** Deletes some of these, few at a time, so that requests are served in between; none that is used anew meanwhile. */
-export async function deleteOldOutcomes(trx: Transaction, oldest: number): Promise<void> {
-  await trx.run(sql`
-    delete from outcomes where created_at <= ${oldest} and (key_id, idempotency_key) in (
-      select key_id, idempotency_key from outcomes where created_at <= ${oldest} limit ${PURGED_AT_ONCE})`);
+/** Deletes the outcomes that are kept no longer; none that is used anew meanwhile. `oldest` in Unix seconds. */
+export function purgeOutcomes(transactions: Transactions, oldest: number): Promise<void> {
+  const old = sql`select key_id, idempotency_key from outcomes where created_at <= ${oldest}`;
+  return transactions.purge(
+    old,
+    sql`delete from outcomes where created_at <= ${oldest} and (key_id, idempotency_key) in (${old} limit ${PURGED_AT_ONCE})`,
+  );
 }
 
 function reused(key: string): CatalogError {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
@@ -10,7 +9,7 @@ import { SqlCategories } from './categories.ts';
 import { SqlHistory } from './history.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
-import { deleteOldOutcomes, hasOldOutcomes, once } from './once.ts';
+import { once, purgeOutcomes } from './once.ts';
 import { SqlSessions, SqlTokens } from './operators.ts';
 import { SqlOrders } from './orders.ts';
 import { SqlPets } from './pets.ts';
@@ -75,13 +74,8 @@ export class SqlStorage implements Storage {
     return this.transactions.watch(onChange);
   }
 
-  async purgeOutcomes(): Promise<void> {
-    const oldest = this.#time.now().unix - IDEMPOTENCY_SECONDS;
-    // Writes nothing where there is nothing to purge: that would pass for a sign that writes succeed again.
-    while (await this.transactions.read((db) => hasOldOutcomes(db, oldest))) {
-      await this.transactions.transact((trx) => deleteOldOutcomes(trx, oldest));
-      await nextTurn();
-    }
+  purgeOutcomes(): Promise<void> {
+    return purgeOutcomes(this.transactions, this.#time.now().unix - IDEMPOTENCY_SECONDS);
   }
 
   /** The id that tells the database from others. */

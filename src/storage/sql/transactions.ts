@@ -1,4 +1,5 @@
-import sql from 'sql-template-tag';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import sql, { type Sql } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change, OnChange } from '../../catalog/storage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
@@ -114,6 +115,15 @@ export class Transactions {
   async batch<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
+  }
+
+  /** Runs a deletion of a few rows for as long as there are old ones, so that requests are served in between. */
+  async purge(old: Sql, deletion: Sql): Promise<void> {
+    // Writes nothing where there is nothing to purge: that would pass for a sign that writes succeed again.
+    while ((await this.read((db) => db.all(sql`${old} limit 1`))).length > 0) {
+      await this.transact((trx) => trx.run(deletion));
+      await nextTurn();
+    }
   }
 
   /** Makes a queue that reports its batches to `events`. */

@@ -50,10 +50,13 @@ export function backUp(file: string, to: string, { force, now }: { force: boolea
     putInPlace(unfinished, target);
   } catch (error) {
     discard(unfinished);
-    throw error instanceof DatabaseNotOpened
-      ? error
-      : new DatabaseNotOpened(`Cannot back ${file} up to ${to}: ${failureOf(to, error)}`, { cause: error });
+    throw failed(`Cannot back ${file} up to ${to}`, to, error);
   }
+}
+
+function failed(what: string, file: string, error: unknown): DatabaseNotOpened {
+  if (error instanceof DatabaseNotOpened) return error;
+  return new DatabaseNotOpened(`${what}: ${failureOf(file, error)}`, { cause: error });
 }
 
 /** Writes into a backup from when it is. Tables of an earlier release have no place for it. */
@@ -118,9 +121,7 @@ export async function restore(from: string, file: string, options: RestoreOption
     syncToDisk(dirname(file));
   } catch (error) {
     if (!isCopy) discard(copied);
-    throw error instanceof DatabaseNotOpened
-      ? error
-      : new DatabaseNotOpened(`Cannot copy ${from} to ${file}: ${failureOf(file, error)}`, { cause: error });
+    throw failed(`Cannot copy ${from} to ${file}`, file, error);
   }
   try {
     const kept = isKept ? keepOld(file, now) : moveAside(file, now);
@@ -128,9 +129,7 @@ export async function restore(from: string, file: string, options: RestoreOption
     return { kept, accessOf, valid };
   } catch (error) {
     if (!isCopy && isThere(file)) discard(copied);
-    throw error instanceof DatabaseNotOpened
-      ? error
-      : new DatabaseNotOpened(`Cannot restore ${file}: ${failureOf(file, error)}`, { cause: error });
+    throw failed(`Cannot restore ${file}`, file, error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { runInThread } from '../../shipped.ts';
 import type { Engine, Failure } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -5,7 +6,6 @@ import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspe
 import { isLarge, openToRead, openToWrite } from './database-file.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './files.ts';
-import { checkPagesInThread } from './page-check.ts';
 
 const READ_AT_ONCE = 1_000;
 /** Polling interval; another process's change must be seen within a second. */
@@ -61,7 +61,7 @@ function assertCounted(connection: SqliteConnection, file: string): void {
 
 /** Checks every page while the service works. What cannot be read shows again where it is needed. */
 async function checkBesideWork(connection: SqliteConnection, file: string): Promise<void> {
-  const damage = await checkPagesInThread(file).catch(() => undefined);
+  const damage = await runInThread<string | undefined>('checkPages', file).catch(() => undefined);
   if (damage !== undefined) connection.suspend(damage);
 }
 
