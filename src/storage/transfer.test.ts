@@ -38,6 +38,17 @@ test('a transfer is refused while a service runs on either database', async () =
   }
 });
 
+test('a transfer from a database that is missing, or onto itself, is refused', async () => {
+  using places = await openPlaces();
+  const { from, to } = places;
+  const none = { ...from, file: `${from.file}.none` };
+  for (const [source, target, message] of [
+    [none, to, `There is no database ${none.file}`],
+    [from, from, 'Both addresses are the same database'],
+  ] as const)
+    await assert.rejects(transfer({ from: source, to: target, onProgress: () => {} }), { message });
+});
+
 test('a target with a row in any table is refused', async () => {
   using places = await openPlaces();
   const { to, move } = places;

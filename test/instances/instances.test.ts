@@ -42,8 +42,6 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     send(agent, `${instances.services[at]?.url}${path}`, used, body, headers);
   const create = (at: number, name: string, headers?: Record<string, string>) =>
     call(at, secret, '/categories', { name }, headers);
-  const lists = (at: number, id: number) =>
-    untilTrue(async () => (await call(at, secret, '/categories')).body.includes(`{"id":${id},`));
 
   test('a create on one is listed by all others, with the same validator', async (t) => {
     const tookMs = await timeFollowing(instances.services, secret, CREATES);
@@ -67,35 +65,6 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     await everywhere(rotated, ({ status }) => status === 200);
     await instances.command('keys', 'revoke', key.id);
     await everywhere(rotated, ({ status }) => status === 401);
-  });
-
-  test('with notifications lost again and again, changes still arrive', async () => {
-    const key = await issue(...UNLIMITED_OPTIONS);
-    let isOver = false;
-    const losing = (async () => {
-      while (!isOver) {
-        await query(
-          instances.databaseUrl,
-          `select pg_terminate_backend(pid) from pg_stat_activity
-             where datname = current_database() and application_name = 'pet-catalog feed'`,
-        );
-      }
-    })();
-    try {
-      for (let i = 0; i < 3; i += 1) {
-        const { status, body } = await create(0, `unheard ${i}`);
-        assert.equal(status, 201);
-        await lists(1, JSON.parse(body).id);
-      }
-      await instances.command('keys', 'revoke', key.id);
-      await untilTrue(async () => {
-        const replies = await Promise.all(ALL.map((at) => call(at, key.secret, '/categories')));
-        return replies.every(({ status }) => status === 401);
-      });
-    } finally {
-      isOver = true;
-      await losing;
-    }
   });
 
   test('the same create on all at once happens once', async () => {

@@ -85,25 +85,6 @@ test(
   },
 );
 
-test('a transfer to or from a wrong place is refused in one line', options, async () => {
-  using folder = temporaryFolder();
-  await using database = await temporaryDatabase();
-  const options = { cwd: folder.path };
-  const [used, empty] = ['sqlite:used.db', 'sqlite:empty.db'];
-  await fill(`sqlite:${join(folder.path, 'used.db')}`);
-  const refusal = async (from: string, to: string, code = 1) => {
-    const tried = await run(['transfer', '--from', from, '--to', to], options);
-    assert.deepEqual([tried.code, tried.stdout], [code, ''], tried.stderr);
-    assert.match(tried.stderr, /^[^\n]+\n$/);
-    return tried.stderr;
-  };
-  assert.match(await refusal('sqlite:nothing.db', empty), /There is no database nothing\.db/);
-  assert.match(await refusal(empty, 'mysql://x', 2), /--to: it must be sqlite:FILE or postgres/);
-  assert.match(await refusal(used, used), /the same database/);
-  await transfer(folder.path, used, database.url);
-  assert.match(await refusal(used, database.url), /is not empty \(categories has rows\)/);
-});
-
 test('of the writes during a transfer none is in it, and those that are locked out are refused', options, async () => {
   await using source = await temporaryDatabase();
   await using target = await temporaryDatabase();

@@ -8,7 +8,6 @@ import { OPERATOR } from '../kit/operator.ts';
 import { type Check, issue, issueMany, NOW } from '../kit/storage/bench.ts';
 
 const TODAY = Math.floor(NOW / 86_400);
-const LEVELS = [60, 300, 900, 3_600, 3_600];
 
 /** Registers the checks of bans; the clock of the storage stands still at `NOW`. */
 export function bansContract(check: Check): void {
@@ -29,28 +28,6 @@ export function bansContract(check: Check): void {
     assert.deepEqual(await other.keys.bans(NOW + 59), [{ keyId: key.id, ...ban }]);
     assert.deepEqual(await other.keys.bans(NOW + 60), []);
     assert.equal(await storage.keys.impose('key_none', ...decided(NOW)), undefined);
-  });
-
-  check('each ban in a row is longer, until a day has passed without one', async ({ storage }) => {
-    const { key } = await issue(storage);
-    let starts = NOW - 200_000;
-    for (const [index, length] of LEVELS.entries()) {
-      const { ban } = (await storage.keys.impose(key.id, ...decided(starts))) ?? assert.fail();
-      assert.deepEqual([ban.level, ban.endsAt - ban.startedAt], [Math.min(index + 1, 4), length]);
-      starts = ban.endsAt;
-    }
-    const { ban } = (await storage.keys.impose(key.id, ...decided(starts + 86_399))) ?? assert.fail();
-    assert.equal(ban.level, 4);
-    assert.equal((await storage.keys.impose(key.id, ...decided(ban.endsAt + 86_400)))?.ban.level, 1);
-    const history = await storage.keys.banHistory(key.id, 3);
-    assert.deepEqual(
-      history.map(({ level, liftedAt }) => [level, liftedAt]),
-      [
-        [1, null],
-        [4, null],
-        [4, null],
-      ],
-    );
   });
 
   check('a key has one running ban, however many processes impose one at once', async ({ storage, another }) => {

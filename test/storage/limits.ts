@@ -68,31 +68,33 @@ export function limitsContract(check: Check): void {
     assert.equal(await storage.limits.counts('lost'), undefined);
   });
 
-  check('counts are raised by the rule of `merged`, in whatever order they arrive', async ({ storage }) => {
-    const keys = await issueMany(storage, 60);
-    const ids = keys.map(({ key }) => key.id);
-    const kept = new Map<string, Counts>();
-    const rounds = fc.sample(fc.array(anyCounts, { minLength: ids.length, maxLength: ids.length }), {
-      numRuns: 20,
-      seed: 1,
-    });
-    for (const round of rounds) {
-      const counts = ids.map((keyId, index) => ({ keyId, ...capped(round[index] as Counts, NOW) }));
-      // Two at once, as two instances do it.
-      await Promise.all([
-        storage.limits.raiseCounts(counts, () => NOW),
-        storage.limits.raiseCounts(counts.toReversed(), () => NOW),
-      ]);
-      for (const { keyId, ...each } of counts) {
-        const before = kept.get(keyId);
-        kept.set(keyId, before ? merged(before, each) : each);
+  check(
+    'counts are raised by the rule of `merged`, capped first, in whatever order they arrive',
+    async ({ storage }) => {
+      const keys = await issueMany(storage, 60);
+      const ids = keys.map(({ key }) => key.id);
+      const anyRound = fc.array(anyCounts, { minLength: ids.length, maxLength: ids.length });
+      // A clock that was ahead stores windows that end too late.
+      const [first = [], ...rounds] = fc.sample(anyRound, { numRuns: 20, seed: 1 });
+      await storage.limits.saveCounts(ids.map((keyId, index) => ({ keyId, ...(first[index] as Counts) })));
+      const kept = new Map(ids.map((keyId, index) => [keyId, first[index] as Counts]));
+      for (const round of rounds) {
+        const counts = ids.map((keyId, index) => ({ keyId, ...capped(round[index] as Counts, NOW) }));
+        // Two at once, as two instances do it.
+        await Promise.all([
+          storage.limits.raiseCounts(counts, () => NOW),
+          storage.limits.raiseCounts(counts.toReversed(), () => NOW),
+        ]);
+        for (const { keyId, ...each } of counts) {
+          kept.set(keyId, merged(capped(kept.get(keyId) ?? NO_COUNTS, NOW), each));
+        }
+        assert.deepEqual(
+          await Promise.all(ids.map(storage.limits.counts)),
+          ids.map((keyId) => ({ keyId, ...kept.get(keyId) })),
+        );
       }
-      assert.deepEqual(
-        await Promise.all(ids.map(storage.limits.counts)),
-        ids.map((keyId) => ({ keyId, ...kept.get(keyId) })),
-      );
-    }
-  });
+    },
+  );
 
   check('a reset empties the windows that it names, and counts of before never come back', async ({ storage }) => {
     const [one, other] = await issueMany(storage, 2);
@@ -143,22 +145,5 @@ export function limitsContract(check: Check): void {
     await storage.keys.revoke(unused.id, NOW, OPERATOR);
     const revoked = await storage.keys.find(unused.id);
     assert.deepEqual(await storage.keys.reset(unused.id, 'both', OPERATOR), revoked);
-  });
-
-  check('what is stored too far ahead is capped before counts are merged into it', async ({ storage }) => {
-    const keys = await issueMany(storage, 100);
-    const samples = fc.sample(fc.tuple(anyCounts, anyCounts), { numRuns: keys.length, seed: 2 });
-    const pairs = samples.map(([stored, added], index) => {
-      return { keyId: keys[index]?.key.id ?? '', stored, added: capped(added, NOW) };
-    });
-    await storage.limits.saveCounts(pairs.map(({ keyId, stored }) => ({ keyId, ...stored })));
-    await storage.limits.raiseCounts(
-      pairs.map(({ keyId, added }) => ({ keyId, ...added })),
-      () => NOW,
-    );
-    assert.deepEqual(
-      await Promise.all(pairs.map(({ keyId }) => storage.limits.counts(keyId))),
-      pairs.map(({ keyId, stored, added }) => ({ keyId, ...merged(capped(stored, NOW), added) })),
-    );
   });
 }

@@ -220,36 +220,6 @@ export function usageContract(check: Check): void {
     assert.deepEqual([route?.id, route?.served], [LIST, 10]);
   });
 
-  check('the usage by period is that of a key, of an owner’s keys or of all, until an end', async ({ storage }) => {
-    const ids: string[] = [];
-    for (const owner of ['cus_1', 'cus_2', 'cus_1']) ids.push((await issue(storage, { owner })).key.id);
-    const [one = '', two = '', three = ''] = ids;
-    const minute = NOW - (NOW % 60);
-    for (const at of [minute - 120, minute - 60, minute]) {
-      for (const [keyId, served] of [
-        [one, 1],
-        [two, 10],
-        [three, 100],
-        ['*', 111],
-      ] as const) {
-        await addUsage(storage, at, [usageAt(keyId, at, { served })]);
-      }
-    }
-    for (const [keyId, owner, served] of [
-      [undefined, undefined, 111],
-      [two, undefined, 10],
-      [undefined, 'cus_1', 101],
-      [undefined, 'cus_2', 10],
-      [undefined, 'none', undefined],
-      [three, 'cus_1', 100],
-      [three, 'cus_2', undefined],
-    ] as const) {
-      const points = await series(storage, { keyId, owner, period: 'minute', since: minute - 60, until: minute });
-      const found = points.map((point) => [point.at, point.served]);
-      assert.deepEqual(found, served === undefined ? [] : [[minute - 60, served]], `${keyId} of ${owner}`);
-    }
-  });
-
   check('the last use of a key is that of its last day, of however many keys', async ({ storage }) => {
     const ids = (await issueMany(storage, 101)).map(({ key }) => key.id);
     const [first = '', last = ''] = [ids.at(0), ids.at(-1)];

@@ -41,7 +41,6 @@ export interface Recorded {
   readonly limits: Readonly<Record<string, unknown>>;
   /** By path, for the token `viewer` of the operator API. */
   readonly operatorAnswers: Readonly<Record<string, unknown>>;
-  /** By route: how many requests with each outcome, then of each class of duration. */
   /** By command: what it printed, as JSON. */
   readonly printed: Readonly<Record<string, unknown>>;
 }
