@@ -127,7 +127,7 @@ test('what each command prints, for people and for programs', async () => {
   await prints('categories list --json', 0, '[]');
   await prints('operators list', 0, '', `! ${none}`);
   await prints('audit --since 2h', 0, '', '! No change matches');
-  await prints('usage', 0, '', '! No requests with a key in this time');
+  await prints('usage', 0, '', '! No requests yet');
   await prints('categories import some.ndjson', 0, '', '! Imported 2 categories');
   await prints('categories list', 0, 'ID | NAME | DESCRIPTION', '1 | Dog | Loyal', '2 | Cat');
   await prints('categories rename 2 Cats --json', 0, '{"id":2,"name":"Cats"}');

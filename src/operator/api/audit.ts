@@ -8,7 +8,7 @@ import { AuditEntry } from './schema.ts';
 
 export type AuditJson = ReturnType<typeof auditJson>;
 
-const SPANS = ['24h', '7d', '30d'].map((value) => ({ value, label: `last ${value}` }));
+const SPANS = ['24h', '7d', '30d'];
 
 export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
   tag: 'audit',
@@ -21,7 +21,7 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
     actor: byText('Only changes by this system user, or by the token of this name', { label: 'Actor' }),
     action: byText('Only changes of this kind, such as `key.revoke`, or events of the service, such as `started`', {
       label: 'Action',
-      choices: AUDIT_ACTIONS.map((action) => ({ value: action, label: action })),
+      choices: AUDIT_ACTIONS,
     }),
     target: byText('Only changes of what has this id; `service` for starts, failures and backups', {
       label: 'Target (id)',

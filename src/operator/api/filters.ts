@@ -16,7 +16,7 @@ export interface Filter<T = unknown> {
   /** Its values, where they are few. */
   readonly values?: readonly string[];
   /** The console's own choices, where any text is possible. */
-  readonly choices?: readonly { readonly value: string; readonly label: string }[];
+  readonly choices?: readonly string[];
   readonly isWide?: true;
   readonly isRequired?: true;
   read(text: string, name: string, now: number): T;

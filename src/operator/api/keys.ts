@@ -50,17 +50,6 @@ export const OF_A_KEY = {
 } as const;
 /** Common to the changes of a key that is in use, which answer with it. */
 const CHANGE = { ...OF_A_KEY, success: KEY_ANSWER, errors: ['key_revoked', 'precondition_failed'] } as const;
-const SORT_LABELS: Readonly<Record<(typeof KEY_SORTS)[number], string>> = {
-  newest: 'newest first',
-  oldest: 'oldest first',
-  name: 'name',
-  'last-used': 'last used',
-  unused: 'longest unused',
-  use: 'share of the day used',
-  expiry: 'next expiry',
-};
-const days = (words: string) => [7, 30, 90].map((count) => ({ value: `${count}d`, label: `${words} ${count} days` }));
-
 type KeyInput = Omit<KeyChanges, 'expiresAt'> & { readonly expiresAt?: string | null };
 
 const CHECKS: Body<KeyInput>['checks'] = {
@@ -86,24 +75,21 @@ export const listKeys = operate('key.list', 'listKeys', 'GET /keys', {
     near: byNumber(
       "Only keys that used this many percent of their day's limit today",
       { minimum: 1, maximum: 100 },
-      {
-        label: 'Day used',
-        choices: [50, 80, 100].map((percent) => ({ value: `${percent}`, label: `${percent} % or more` })),
-      },
+      { label: 'Day used (%)', choices: ['50', '80', '100'] },
     ),
     unused: byDuration('Only keys that were not used for this long, or never', '30d', {
-      label: 'Unused',
-      choices: days('for'),
+      label: 'Unused for',
+      choices: ['7d', '30d', '90d'],
     }),
     expiresBefore: byMoment('Only keys that end before this moment', 'future', '30d', {
-      label: 'Expires before',
-      choices: days('in'),
+      label: 'Expires within',
+      choices: ['7d', '30d', '90d'],
     }),
   },
   list: {
     noun: ['key', 'keys'],
     schema: Key,
-    sorts: KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] })),
+    sorts: KEY_SORTS,
     columns: [
       { member: 'id', label: 'Id' },
       { member: 'name', label: 'Name' },

@@ -106,7 +106,7 @@ interface List {
   readonly example?: object;
   readonly columns: readonly Column[];
   /** The orders, the usual one first. */
-  readonly sorts?: readonly { readonly value: string; readonly label: string }[];
+  readonly sorts?: readonly string[];
   readonly limitMax?: number;
   readonly limitUsual?: number;
   /** The columns in CSV, and a row of these from the JSON; none without it. */
@@ -179,11 +179,8 @@ const NO_QUERY = new URLSearchParams();
 /** The filters of an operation and the order of its list. */
 export function parametersOf({ filters = {}, list }: Pick<OperatorOperation, 'filters' | 'list'>): Filters {
   if (!list?.sorts) return filters;
-  const values = list.sorts.map(({ value }) => value);
-  return {
-    ...filters,
-    sort: byChoice(`The order: ${values[0]} if it is missing`, values, { label: 'Order', choices: list.sorts }),
-  };
+  const { sorts } = list;
+  return { ...filters, sort: byChoice(`The order: ${sorts[0]} if it is missing`, sorts, { label: 'Order' }) };
 }
 
 /**
@@ -201,7 +198,7 @@ export async function call(
   const { limitMax, limitUsual } = { limitMax: 100, limitUsual: 20, ...list };
   const parameters = parametersOf(operation);
   const read = () => select(parameters, { textOf, now: caller.now, nameOf });
-  const { sort = list?.sorts?.[0]?.value, ...selected } = Object.keys(parameters).length > 0 ? read() : {};
+  const { sort = list?.sorts?.[0], ...selected } = Object.keys(parameters).length > 0 ? read() : {};
   const unmet = preconditionOf(ifMatch);
   return operation.handle(caller, {
     id,

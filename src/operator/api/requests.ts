@@ -61,7 +61,7 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
       isWide: true,
     }),
     owner: byText("Only requests with keys of this customer's id"),
-    status: { ...byStatus, label: 'Status', choices: STATUSES.map((value) => ({ value, label: value })) },
+    status: { ...byStatus, label: 'Status', choices: STATUSES },
     route: byChoice('Only requests to this route; `unmatched` for addresses without one', ROUTES, { label: 'Route' }),
     client: byClient,
     since: byMoment('Only requests from this moment on', 'past', '1h', { label: 'Since (UTC)' }),

@@ -58,7 +58,7 @@ export function addOperation(
   operation: OperatorOperation,
   { other, ...words }: Words & { readonly other?: OperatorOperation } = {},
 ): void {
-  const { usage, about, none = '' }: Words = { ...WORDS[operation.id], ...words };
+  const { usage, about, none = `No ${operation.list?.noun[1]} yet` }: Words = { ...WORDS[operation.id], ...words };
   const [, verb = ''] = operation.name.split('.');
   const written = usage ?? `${verb}${operation.parameter ? ' <id>' : ''}`;
   const operands = [...written.matchAll(/[<[]([\w-]+)[>\]]/g)].map(([, name = '']) => name);

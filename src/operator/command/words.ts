@@ -6,7 +6,7 @@ export interface Words {
   readonly about?: string;
   /** True if it begins a catalog where none is. */
   readonly begins?: true;
-  /** The note of a list without any row. */
+  /** The note of a list without any row, where it says more than that. */
   readonly none?: string;
   /** The answer for people, in place of its JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: the JSON of an answer, whose schema its operation has.
@@ -18,35 +18,23 @@ export const WORDS: Readonly<Record<string, Words>> = {
   listKeys: { none: 'No keys yet; `pet-catalog keys create --name NAME` issues one' },
   createKey: { about: 'Issue a key and print it, alone on stdout and only this once', begins: true },
   liftBan: { usage: 'lift-ban <id>' },
-  listAudit: { usage: 'audit', about: 'Show the changes made by operators, newest first', none: 'No changes' },
-  getUsage: {
-    usage: 'usage [key]',
-    about: 'Show the usage of each key, or of one, an owner, a route or a time',
-    none: 'No requests with a key in this time',
-  },
+  listAudit: { usage: 'audit' },
+  getUsage: { usage: 'usage [key]', about: 'Show the usage of each key, or of one, an owner, a route or a time' },
   listTokens: { none: 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one' },
   createToken: { about: 'Issue a token and print it, alone on stdout and only this once' },
   revokeToken: {
     usage: 'revoke [id]',
     about: 'Revoke a token permanently, or all of one name and those that it issued',
   },
-  listSessions: { none: 'No session is open' },
   endSession: {
     usage: 'end [id]',
     about: 'End a session of the console, or all of one actor, with links that were not used',
   },
   listCategories: { none: 'No categories yet; `pet-catalog categories import FILE`' },
   renameCategory: { usage: 'rename <id> <name>' },
-  listOrders: { none: 'No orders yet' },
-  listPets: { none: 'No pets yet' },
-  listRequests: {
-    usage: 'requests [id]',
-    about: 'Show the recent requests that the running service keeps, newest first',
-    none: 'No request is kept',
-  },
+  listRequests: { usage: 'requests [id]' },
   why: {
     usage: 'why <request-or-key>',
-    about: 'Say why a request, or the latest of a key, was refused',
     text: ({ sentence, details }) => [sentence, ...details].join('\n'),
   },
 };

@@ -17,7 +17,6 @@ const newToken = formPages(createToken, {
   verb: 'new',
   title: 'New token',
   button: 'Create the token',
-  nameOf: ({ name }: Token) => name,
   hints: {
     role: 'A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.',
   },
@@ -28,7 +27,6 @@ const newToken = formPages(createToken, {
 const tokenRevocation = formPages(revokeToken, {
   path: '/tokens',
   of: getToken,
-  nameOf: ({ name }: Token) => name,
   title: 'Revoke the token?',
   button: 'Revoke',
   isDangerous: true,
@@ -38,7 +36,6 @@ const tokenRevocation = formPages(revokeToken, {
 const sessionEnd = formPages(endSession, {
   path: '/sessions',
   of: getSession,
-  nameOf: ({ actor }: Session) => actor,
   title: 'End the session?',
   button: 'End',
   done: 'The session was ended.',

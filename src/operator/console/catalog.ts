@@ -34,7 +34,6 @@ const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
 const OF_A_CATEGORY = {
   path: '/categories',
   of: getCategory,
-  nameOf: ({ name }: Category) => name,
   hasPage: true,
 } as const;
 

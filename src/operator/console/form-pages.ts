@@ -6,6 +6,7 @@ import { type FieldWords, fieldsOf, valuesOf } from './fields.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther, type View } from './frame/context.ts';
 import { foreign, post, secretBox, withCode } from './frame/element.ts';
 import { field, type Mistakes, mistakeSummary, NO_MISTAKES } from './frame/form.ts';
+import { wholeText } from './frame/list.ts';
 import type { Row } from './list-pages.ts';
 
 /** The pages of changes: a form or a question made from an operation, what is sent from there, and a new secret. */
@@ -24,12 +25,8 @@ interface FormPage extends FieldWords {
   /** The button as a question without it. */
   readonly title?: string;
   readonly isDangerous?: true;
-  /** The name of a target. */
-  nameOf?(row: Row): string;
   /** The page of a target, to which a change leads back; the list without it. */
   readonly hasPage?: true;
-  /** The name of what it changes, where that is no target. */
-  name?(context: ConsoleContext): string;
   /** The page that it leads back to, where that is neither the target's nor the list. */
   back?(context: ConsoleContext): string;
   /** Below what the operation does to the target. */
@@ -87,13 +84,13 @@ async function formPage(
   page: FormPage,
   { context, values, mistakes = NO_MISTAKES, status = 200 }: Shown,
 ): Promise<View> {
-  const { of, path, button, title = `${button}?`, isDangerous, nameOf } = page;
+  const { of, path, button, title = `${button}?`, isDangerous } = page;
   const { id } = context;
   const target = of && (await call(of, context.caller, { id }));
   const row = target?.json as Row;
   const seen =
     of && target && html`<input type="hidden" name="seen" value="${tagOf(of, target)?.replaceAll('"', '') ?? ''}">`;
-  const name = page.name?.(context) ?? (target && nameOf ? nameOf(row) : '');
+  const name = target ? nameOf(row) : wholeText(context.exchange.query, 'owner');
   const effect =
     name === '' || operation.method === 'PATCH'
       ? ''
@@ -109,6 +106,11 @@ ${mistakeSummary(mistakes)}
 ${effect}${page.ask?.(row) ?? ''}
 ${post(context, `${addressOf(operation, page, id)}${query}`, form)}`;
   return { section: path, title: `${title.replace('?', '')}${name && ` ${name}`}`, content, status };
+}
+
+/** The name of a target; of a session that of its actor. */
+function nameOf({ name, actor }: Row): string {
+  return name ?? actor;
 }
 
 /** The page that a form leads back to. */
@@ -150,11 +152,11 @@ function secretPage(
   page: FormPage,
   { context, result }: { context: ConsoleContext; result: Result },
 ): View {
-  const { done, nameOf, path } = page;
+  const { done, path } = page;
   const row = result.json as Row;
   const back = backTo(page, context, `${row.id}`);
   const isKey = member === 'key';
-  const label = html`${isKey ? 'API key' : 'Token'} of <strong>${foreign(nameOf?.(row) ?? '')}</strong>`;
+  const label = html`${isKey ? 'API key' : 'Token'} of <strong>${foreign(nameOf(row))}</strong>`;
   const content = html`<h1>${done}</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
 ${secretBox(result.secret ?? '', { label, become: back })}

@@ -23,7 +23,6 @@ import { isoMoment } from './list-pages.ts';
 const OF_A_KEY = {
   path: '/keys',
   of: getKey,
-  nameOf: ({ name }: KeyJson) => name,
   hasPage: true,
 } as const;
 const FIELDS = {
@@ -47,7 +46,6 @@ const newKey = formPages(createKey, {
   verb: 'new',
   title: 'New key',
   button: 'Create the key',
-  nameOf: OF_A_KEY.nameOf,
   hasPage: true,
   first: () => ({ scopes: SCOPES }),
   done: 'Key created',

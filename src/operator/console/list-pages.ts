@@ -45,7 +45,6 @@ export interface ListPage {
   lead?(context: ConsoleContext): Html;
   /** Where there is none at all. */
   none(context: ConsoleContext): Html;
-  foot?(context: ConsoleContext): Html;
 }
 
 /** Makes the page of a list and its CSV. */
@@ -95,8 +94,7 @@ ${page.lead?.(context) ?? ''}
 ${hasNone ? '' : filtersOf(operation, page, { context, isFiltered })}
 ${hasNone || (count === '' && !csv) ? '' : html`<div class="heading"><p class="soft">${count}</p>${csv ? csvLink(`${path}/export`, texts) : ''}</div>`}
 ${listed}
-${pager(cursor === '' ? undefined : addressOf(path, texts), next)}
-${hasNone ? '' : (page.foot?.(context) ?? '')}`;
+${pager(cursor === '' ? undefined : addressOf(path, texts), next)}`;
   return { section: path, title, content };
 }
 
@@ -161,10 +159,10 @@ function filtersOf(
 ): Html {
   const { query } = context.exchange;
   const fields = Object.entries(parametersOf(operation)).flatMap(([name, { label, values, choices, isWide }]) => {
-    const usual = name === 'sort' ? (operation.list?.sorts?.[0]?.value ?? '') : '';
+    const usual = name === 'sort' ? (operation.list?.sorts?.[0] ?? '') : '';
     const text = textIn(query, name, { isWide });
     if (label === undefined) return text === '' ? [] : [textField(name, name, text)];
-    const options = choices ?? values?.map((value) => ({ value, label: value }));
+    const options = (choices ?? values)?.map((value) => ({ value, label: value.replaceAll('-', ' ') }));
     if (!options) return [textField(name, label, text, { isWide: isWide ?? false })];
     const all = name === 'sort' ? options : [ANY, ...options];
     // Any text may stand in the address, where the choices are only the usual ones.

@@ -23,7 +23,6 @@ const ofAll = (operation: OperatorOperation, verb: string, button: string, done:
     path: '/owner',
     verb,
     button,
-    name: ownerIn,
     back: (context) => addressOf('/owner', { owner: ownerIn(context) }),
     done,
   });

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
-import { outcomeOf, UNMATCHED } from '../../catalog/usage.ts';
+import { outcomeOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { listRequests } from '../api/requests.ts';
@@ -9,7 +9,7 @@ import type { ConsoleContext } from './frame/context.ts';
 import { duration, empty, numeric, secondOf, table } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { listPages, secondsOf } from './list-pages.ts';
-import { keyLink, keyNames } from './usage.ts';
+import { keyLink, keyNames, routeOf } from './usage.ts';
 
 const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
 
@@ -17,20 +17,18 @@ const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request
 export const requestRoutes = listPages(listRequests, {
   path: '/requests',
   title: 'Requests',
-  head(context) {
-    const isPaused = context.exchange.query.get('paused') === '1';
-    return html`<div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(context, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div>`;
-  },
+  head: () => html`<a class="button" href="/console/requests/why">Why was it refused?</a>`,
   lead(context) {
     const isPaused = context.exchange.query.get('paused') === '1';
-    return html`<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(context, false)}">Reload</a> to see newer ones.`}</span></p>`;
+    return html`<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(context, false)}">Reload</a> to see newer ones.`}</span></p>
+<p><a class="button primary" href="${addressFor(context, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></p>
+<p class="scope">${ownInstance(context)}</p>`;
   },
   none: () => empty('No requests yet.', html`Each request with a key appears here.`),
   async table(rows, context) {
     const requests = rows.map((row) => ({ ...row, at: secondsOf(row.at), code: row.code ?? undefined }));
     return requestTable('Requests', requests, { names: await keyNames(context, requests), id: 'requests-rows' });
   },
-  foot: (context) => html`<p class="scope">${ownInstance(context)}</p>`,
 });
 
 function addressFor({ exchange: { query } }: ConsoleContext, isPaused: boolean): string {
@@ -49,12 +47,6 @@ function requestTable(
       html`<tr data-request="${request.requestId}"><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names.get(request.keyId))}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
   );
   return html`<div class="requests">${table(label, COLUMNS, rows, id)}</div>`;
-}
-
-/** The method and route of a request. */
-export function routeOf({ method, route }: Pick<RecentRequest, 'method' | 'route'>): Html {
-  const name = route === UNMATCHED ? html`<span class="soft">no such address</span>` : html`<code>${route}</code>`;
-  return html`<span class="method">${method}</span> ${name}`;
 }
 
 /** The status of an answer, coloured by its outcome, with the code of an error. */

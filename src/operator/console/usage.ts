@@ -96,11 +96,15 @@ function countsOf(sum: UsageCounts): Html[] {
   return counts.map((counted) => (counted === 0 ? html`<span class="soft">0</span>` : html`${count(counted)}`));
 }
 
-function routeName(route: string): Html {
-  if (route === UNMATCHED) return html`<span class="soft">no such address</span>`;
-  const [method = '', template = ''] = route.split(' ');
-  const ends = DEPRECATED.has(route) ? html` <span class="badge warning">deprecated</span>` : '';
-  return html`<span class="method">${method}</span> <code>${template}</code>${ends}`;
+function routeName(name: string): Html {
+  const [method = '', route = UNMATCHED] = name === UNMATCHED ? [] : name.split(' ');
+  return html`${routeOf({ method, route })}${DEPRECATED.has(name) ? html` <span class="badge warning">deprecated</span>` : ''}`;
+}
+
+/** The method and route of a request. */
+export function routeOf({ method, route }: { readonly method: string; readonly route: string }): Html {
+  const name = route === UNMATCHED ? html`<span class="soft">no such address</span>` : html`<code>${route}</code>`;
+  return html`<span class="method">${method}</span> ${name}`;
 }
 
 /** A link to the page of an owner. */

@@ -10,7 +10,8 @@ import { count, foreign, secondOf } from './frame/element.ts';
 import { addressOf, SEARCH_CHARACTERS_MAX, searchText } from './frame/list.ts';
 import { recordedLinks } from './history.ts';
 import { banHistory, banPanel, keyActions, stateBadge, windows } from './keys.ts';
-import { ownInstance, routeOf, statusBadge, verdict } from './requests.ts';
+import { ownInstance, statusBadge, verdict } from './requests.ts';
+import { routeOf } from './usage.ts';
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 export const whyRoutes = [onGet('/requests/why', showWhy)];
