@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { claimFile } from '../src/storage/sqlite/claim.ts';
 import type { Finding } from '../src/telemetry/finding.ts';
 import { untilEqual, untilTrue } from './kit/clock.ts';
+import { missingPrograms } from './kit/deploy/programs.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from './kit/postgres-server.ts';
 import { COMMAND, run, serveProcess } from './kit/process.ts';
@@ -179,22 +180,37 @@ test('a folder of backups that the service may not write to is a problem, with w
   }
 });
 
-test('of two services with one folder of backups, the second is told of those of the first', async () => {
-  using folder = temporaryFolder();
-  const backups = join(folder.path, 'backups');
-  const envOf = (name: string) => ({ BACKUP_DIR: backups, DATABASE_URL: `sqlite:./${name}.db`, LOG_LEVEL: 'info' });
-  let others: string[] = [];
-  for (const env of [envOf('first'), { ...envOf('second'), ENVIRONMENT: 'staging' }]) {
-    await using service = await serveProcess([], { cwd: folder.path, env });
-    await untilTrue(() => service.output.stderr.includes('"backup_made"'));
-    const said = `${backups} has backups of other databases, which count for nothing: ${others}`;
-    const told = `backups warning: ${said} → give each service a folder of its own`;
-    assert.deepEqual(await complaints(env, folder.path), others.length > 0 ? [told] : []);
-    others = readdirSync(backups).flatMap((name) => /^pet-catalog-(production-\w+)-/.exec(name)?.[1] ?? []);
-    assert.equal(others.length, 1);
-    await service.end();
-  }
-});
+for (const [engine, tool] of Object.entries({ postgres: 'psql', sqlite: 'sqlite3' })) {
+  test(`${engine}: a restore of data alone into migrated tables is told by doctor and commands, and its lines mend it`, {
+    skip: missingPrograms('pg_dump', tool) || (engine === 'postgres' && noPostgres),
+  }, async () => {
+    using folder = temporaryFolder();
+    const cwd = folder.path;
+    await using servers = new AsyncDisposableStack();
+    const at = async (file: string) => (engine === 'sqlite' ? file : servers.use(await temporaryDatabase()).url);
+    const [from, to] = [await at('from.db'), await at('to.db')];
+    const envOf = (url: string) => ({ DATABASE_URL: engine === 'sqlite' ? `sqlite:${url}` : url });
+    await using _service = await serveProcess(['--demo'], { cwd, env: envOf(from) });
+    await run(['categories', 'rename', '1', 'Lions'], { cwd, env: envOf(from) });
+    const env = envOf(to);
+    await run(['migrate'], { cwd, env });
+    const dump = engine === 'sqlite' ? 'sqlite3 "$0" ".dump --data-only"' : 'pg_dump --data-only "$0"';
+    spawnSync('sh', ['-c', `${dump} | ${tool} "$1"`, from, to], { cwd });
+    const create = () => run(['keys', 'create', '--name', 'test'], { cwd, env });
+    const { code, stderr } = await create();
+    assert.match(stderr, /^pet-catalog: .*; a counter is behind .* `pet-catalog doctor` has the line that mends it\n$/);
+    assert.equal(code, 1);
+    const behind = await complaints(env, cwd);
+    assert.deepEqual(
+      behind.map((each) => /^tables problem: The counter of (\w+) is behind/.exec(each)?.[1]),
+      ['categories', 'pets', 'orders', 'audit_entries', 'category_changes'],
+    );
+    for (const each of behind)
+      spawnSync(tool, [to, ...(engine === 'sqlite' ? [] : ['-c']), each.split('database: ')[1] ?? ''], { cwd });
+    assert.deepEqual(await complaints(env, cwd), []);
+    assert.equal((await create()).code, 0);
+  });
+}
 
 test('the health check of the image asks the service where it listens', async () => {
   using folder = temporaryFolder();

@@ -24,6 +24,26 @@ const DATABASE = 'database';
 /** The log of the database needs so much for the next creates. */
 const FREE_MIB_MIN = 16;
 
+/** Each table with its greatest id or version, and the counter that gave it. */
+const COUNTERS = [
+  { table: 'categories', greatest: 'max(id)', counter: 'category_counter', last: 'last_id', row: '' },
+  ...['pets', 'orders', 'audit_entries'].map((table) => ({
+    table,
+    greatest: 'max(id)',
+    counter: 'last_ids',
+    last: 'last_id',
+    row: `where kind = '${table}'`,
+  })),
+  ...Object.entries({ category_changes: 'categories', key_changes: 'keys' }).map(([table, kind]) => ({
+    table,
+    greatest: 'max(version)',
+    counter: 'change_versions',
+    last: 'version',
+    row: `where kind = '${kind}'`,
+  })),
+];
+const SUMS = ', count = (select count(*) from categories), bytes = (select max(bytes) from category_counter)';
+
 type Expected = Pick<Config, 'categoriesMax' | 'backups' | 'environment'>;
 type Read = (statement: string) => Promise<Record<string, unknown>[]>;
 
@@ -92,7 +112,8 @@ async function contents(read: Read, names: readonly string[], expected: Expected
   }
   const later = names.length > MIGRATION_NAMES.length ? '; a later version has added to them' : '';
   const findings = [ok('tables', `The tables are up to date${later}`)];
-  for (const { count } of await read('select count from category_counter'))
+  findings.push(...(await countersBehind(read)));
+  for (const { count } of await read('select max(count) as count from category_counter'))
     findings.push(ok('catalog', `${count} of ${expected.categoriesMax} categories`));
   for (const { name, value } of await read('select * from database_properties')) {
     if (name === 'access_unchecked') {
@@ -105,6 +126,20 @@ async function contents(read: Read, names: readonly string[], expected: Expected
       findings.push(...backups(expected.backups.folder, `${expected.environment}-${value}`));
   }
   return findings;
+}
+
+/** A restore of data alone leaves the counters as the migrations made them, or puts its own beside them. */
+async function countersBehind(read: Read): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const { table, greatest, counter, last, row } of COUNTERS) {
+    const given = `(select ${greatest} from ${table})`;
+    const behind = await read(`select 1 as behind where ${given} > (select min(${last}) from ${counter} ${row})`);
+    if (behind.length === 0) continue;
+    const finding = `The counter of ${table} is behind their ids, as after a restore of data alone`;
+    const line = `update ${counter} set ${last} = ${given}${table === 'categories' ? SUMS : ''} ${row};`;
+    found.push(problem('tables', finding, `with every service stopped, run in the database: ${line}`));
+  }
+  return found;
 }
 
 /** Names other databases whose backups are in the folder: two services with one `BACKUP_DIR` easily mistake them. */

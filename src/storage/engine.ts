@@ -84,6 +84,10 @@ export interface Engine {
 /** A database cannot do its work until an operator acts. The message says what is missing, and what to do. */
 export class DatabaseLacks extends Error {}
 
+/** Why an id collides that a counter gave, and what to do. */
+export const COUNTER_BEHIND =
+  'a counter is behind the ids that were given: `pet-catalog doctor` has the line that mends it';
+
 /** A claim of a database by a service, given back when disposed of. */
 export interface Claim extends AsyncDisposable {
   /**

@@ -194,8 +194,8 @@ test('a clock that was ahead stops no backup, and its files count as none', asyn
   ]);
 });
 
-test('backups of another database count for nothing, and are named at the start', async () => {
-  const { folder, clock, backups, made, failures, scheduled, others, start, names, open } = bench();
+test('backups of another database count for nothing, and are named at the start and by doctor', async () => {
+  const { folder, clock, databaseFile, backups, made, failures, scheduled, others, start, names, open } = bench();
   using _folder = folder;
   mkdirSync(backups, { recursive: true });
   const theirs = [
@@ -212,6 +212,11 @@ test('backups of another database count for nothing, and are named at the start'
   assert.equal(made.length, 1, 'those of others are not the newest');
   assert.deepEqual(others, [[backups, ['production-db_1b', 'staging-db_0a']]]);
   assert.deepEqual(scheduled, [[DAY, { at: clock.now().unix - 2 * DAY, bytes: 0 }]]);
+  // The database that doctor finds has another id than this schedule.
+  const env = { DATABASE_URL: `sqlite:${databaseFile}`, BACKUP_DIR: backups };
+  const { stdout } = await run(['doctor'], { cwd: folder.path, env });
+  const named = [OWNER, ...(others as [string, string[]][]).flatMap(([, owners]) => owners)].sort().join(', ');
+  assert.match(stdout, new RegExp(`^warning backups: .* other databases, which count for nothing: ${named}$`, 'm'));
   for (let day = 0; day < 3; day += 1) {
     clock.advance(DAY);
     await schedule.look();

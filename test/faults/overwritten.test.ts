@@ -75,7 +75,7 @@ test('an older copy that lies beside a later log is told by the number of catego
   database.close();
   const { code, stderr } = await runProcess(['serve'], options);
   assert.equal(code, 1);
-  assert.match(stderr, /is damaged: it has 5 categories, and counts \d+; put a backup in its place/);
+  assert.match(stderr, /is damaged: it has 5 categories, and counts \d+ \(after .*\); put a backup in its place/);
 });
 
 test('commits and checkpoints of other processes beside a busy service are no damage', async () => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
-import { type Claim, DatabaseNotOpened } from '../engine.ts';
+import { type Claim, COUNTER_BEHIND, DatabaseNotOpened } from '../engine.ts';
 import { shareSession, TRANSACTION_POOLER } from './pooler.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -264,7 +264,8 @@ export async function endSoon(connection: pg.Client | pg.Pool): Promise<void> {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  // read_only_sql_transaction, insufficient_privilege, too_many_connections
+  // unique_violation, read_only_sql_transaction, insufficient_privilege, too_many_connections
+  '23505': COUNTER_BEHIND,
   '25006':
     'it only reads, as a standby or a role with default_transaction_read_only does: let it write, or correct DATABASE_URL',
   '42501': 'make the role of DATABASE_URL the owner of the database, or grant it what is missing',

@@ -170,8 +170,8 @@ function classify(error: unknown): Failure | undefined {
   if (code === '53100') return 'full';
   // read_only_sql_transaction: a standby, around a failover. 25P03, 25P04: transaction timeouts.
   if (['25006', '25P03', '25P04'].includes(code)) return 'unavailable';
-  // insufficient_privilege
-  if (code === '42501') return 'unavailable';
+  // insufficient_privilege, unique_violation
+  if (['42501', '23505'].includes(code)) return 'unavailable';
   // Connection exceptions, authorization, no such database, resources, operator intervention, system errors.
   return ['08', '28', '3D', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
 }

@@ -1,5 +1,5 @@
 import { runInThread } from '../../shipped.ts';
-import type { Engine, Failure } from '../engine.ts';
+import { COUNTER_BEHIND, DatabaseLacks, type Engine, type Failure } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, SqliteDatabase, WritesSuspended } from './connection.ts';
@@ -17,6 +17,7 @@ const FULL_CODE = 13;
 /** READONLY, CANTOPEN, PROTOCOL: nothing was stored. */
 const UNAVAILABLE_CODES = new Set([8, 14, 15]);
 const IOERR = 10;
+const CONSTRAINT_PRIMARYKEY = 1555;
 /**
  * The I/O errors that come before the last frame of a transaction is whole in the log: READ, SHORT_READ,
  * WRITE, RDLOCK, LOCK. After any other the log may hold it.
@@ -44,6 +45,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     db,
     place: file,
     classify,
+    explain,
     readAll: (_trx, table) => readAll(connection, table),
     watch: (look) => watch(connection, look),
     size: async () => sizeOf(file),
@@ -56,7 +58,11 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
 function assertCounted(connection: SqliteConnection, file: string): void {
   const counted = 'select count, (select count(*) from categories) as found from category_counter';
   const [{ count, found }] = connection.prepare(counted).all([]) as [{ count: number; found: number }];
-  if (count !== found) throw new DatabaseDamaged(file, `it has ${found} categories, and counts ${count}`);
+  if (count !== found)
+    throw new DatabaseDamaged(
+      file,
+      `it has ${found} categories, and counts ${count} (after a restore of data alone see \`pet-catalog doctor\`)`,
+    );
 }
 
 /** Checks every page while the service works. What cannot be read shows again where it is needed. */
@@ -87,7 +93,14 @@ function classify(error: unknown): Failure | undefined {
   if (BUSY_CODES.has(code)) return 'busy';
   if (code === FULL_CODE) return 'full';
   if (code === IOERR) return NOTHING_STORED.has(errcode) ? 'unavailable' : 'unknown';
-  return UNAVAILABLE_CODES.has(code) ? 'unavailable' : undefined;
+  return UNAVAILABLE_CODES.has(code) || errcode === CONSTRAINT_PRIMARYKEY ? 'unavailable' : undefined;
+}
+
+function explain(error: unknown): DatabaseLacks | undefined {
+  const { errcode, message } = error as { errcode?: unknown; message?: string };
+  return errcode === CONSTRAINT_PRIMARYKEY
+    ? new DatabaseLacks(`${message}; ${COUNTER_BEHIND}`, { cause: error })
+    : undefined;
 }
 
 async function* readAll(
