@@ -193,7 +193,7 @@ export async function call(
   { id = '', query = NO_QUERY, body, ifMatch, beside, nameOf = (name) => name }: CallRequest = {},
 ): Promise<Result> {
   const { permission, list, tagged = (row: object) => row } = operation;
-  if (!includesRole(caller.role, permission)) throw insufficientRole(operation, caller);
+  if (!includesRole(caller.role, permission)) throw insufficientRole(permission, caller.role);
   const textOf = (name: string) => readParameter(query, name);
   const { limitMax, limitUsual } = { limitMax: 100, limitUsual: 20, ...list };
   const parameters = parametersOf(operation);
@@ -273,6 +273,7 @@ export function csvRows({ row = (json) => json }: Csv, rows: readonly object[]):
   return rows.map(row);
 }
 
-function insufficientRole({ permission }: OperatorOperation, { role }: Caller): CatalogError {
-  return new CatalogError('insufficient_role', `This needs the role ${permission}, but yours is ${role}`);
+/** The refusal of what needs another role. */
+export function insufficientRole(needed: Role, role: Role): CatalogError {
+  return new CatalogError('insufficient_role', `This needs the role ${needed}, but yours is ${role}`);
 }

@@ -46,8 +46,7 @@ test('a range from one moment to another has whole steps of those that are kept,
     ['2026-02-30 00:00', ''],
   ] as const)
     assert.throws(() => rangeIn(new URLSearchParams({ since: from, until: to }), NOON), { code: 'validation_failed' });
-  const former = rangeIn(new URLSearchParams({ from: '2026-01-07 10:00', to: '2026-01-07 10:30' }), NOON);
-  assert.deepEqual([former.starts.length, rangeIn(new URLSearchParams({ range: '6h' }), NOON).name], [30, '6h']);
+  assert.equal(rangeIn(new URLSearchParams({ range: '6h' }), NOON).name, '6h', 'as releases before 0.4.0 wrote it');
 });
 
 const point = (at: number, counts: object) => ({ at, ...NO_USAGE, ...counts });
@@ -89,7 +88,7 @@ test('a drawing stacks its bars, and has a table of the same numbers', () => {
   const days = chart({ range: year, points: [point(year.since, { served: 1 })], link }).text;
   assert.match(
     days,
-    /<div class="x" aria-hidden="true"><span>2025-01-06<\/span><span>2025-05-09<\/span><span>2025-09-10<\/span><span>2026-01-12<\/span><\/div>\n<p class="zone">days in UTC</,
+    /<div class="x" aria-hidden="true"><span>2025-01-06<\/span><span>2025-05-09<\/span><span>2025-09-10<\/span><span>2026-01-12<\/span><\/div>\n<p class="zone">times in UTC</,
   );
   assert.match(days, /<th scope="col">Start of the week<\/th>.*<time datetime="2025-01-06" title="day in UTC">/s);
 });

@@ -1,7 +1,6 @@
 import { type Outcome, sumCounts, type UsagePoint, weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, numeric, table, utcDay } from './frame/element.ts';
 import { isByDay, minuteText, type Range } from './range.ts';
 
@@ -102,18 +101,18 @@ function drawing({ range, limit, link }: ChartOptions, steps: readonly UsagePoin
 ${times(range)}`;
 }
 
-/** The times below the drawing. */
+/** The times below the drawing: a reader's own within two days, beyond those of UTC with their day. */
 function times(range: Range): Html {
   const { since, until } = range;
-  const isLong = !isByDay(range) && until - since > 2 * DAY_SECONDS;
-  const parts = isLong ? 2 : isByDay(range) ? 3 : 4;
+  const isShort = !isByDay(range) && until - since <= 2 * DAY_SECONDS;
+  const parts = isShort ? 4 : isByDay(range) ? 3 : 2;
   const marks = Array.from({ length: parts + 1 }, (_, mark) => {
     const at = since + (mark / parts) * (until - since);
-    if (isLong) return html`<span>${utc(at).slice(0, 10)}<br>${minuteText(at).slice(-5)}</span>`;
-    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
+    const [day = '', minute = ''] = minuteText(at).split(' ');
+    return html`<span>${isShort ? clock(at) : day}${isShort || isByDay(range) ? '' : html`<br>${minute}`}</span>`;
   });
   return html`<div class="x" aria-hidden="true">${marks}</div>
-<p class="zone">${isByDay(range) ? 'days in UTC' : isLong ? 'times in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
+<p class="zone">times in ${isShort ? html`<span data-zone>UTC</span>` : 'UTC'}</p>`;
 }
 
 /** The upper end of an axis from zero, at least `max` above it, whose quarters are round and whole. */

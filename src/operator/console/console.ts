@@ -5,19 +5,13 @@ import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { CsvExports } from '../api/csv.ts';
+import { insufficientRole } from '../api/operation.ts';
 import { createLogin, sessionRoutes } from '../session/login.ts';
 import { createSignIn } from '../session/sign-in.ts';
 import { accessForms, accessRoutes } from './access.ts';
 import { auditRoutes } from './audit.ts';
 import { catalogForms, catalogRoutes } from './catalog.ts';
-import {
-  type ConsoleContext,
-  type ConsoleOptions,
-  type ConsoleRoute,
-  insufficientRole,
-  may,
-  type View,
-} from './frame/context.ts';
+import { type ConsoleContext, type ConsoleOptions, type ConsoleRoute, may, type View } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS, page } from './frame/layout.ts';
 import { addressWithoutSecrets } from './frame/list.ts';
@@ -94,7 +88,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const { exchange } = context;
     const route = find(exchange);
     if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
-    if (!may(context, route.role)) throw insufficientRole(route.role);
+    if (!may(context, route.role)) throw insufficientRole(route.role, context.caller.role);
     const form = route.method === 'POST' ? await readForm(exchange) : NO_FORM;
     if (route.method === 'POST') signIn.checkForm(exchange, context, form);
     const [id = ''] = Object.values(exchange.params);

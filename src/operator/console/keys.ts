@@ -139,17 +139,15 @@ export async function windows({ storage, now }: ConsoleContext, { id, limits }: 
   const counts = await storage.limits.counts(id);
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
-  const window = (
-    id: string,
-    label: string,
-    used: number,
-    limit: number,
-  ) => html`<div class="tile"><dt id="${id}-label">${label}</dt>
-<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${(limit * NEAR_LIMIT_PERCENT) / 100}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
+  const tile = (name: 'minute' | 'day', label: string, used: number) => {
+    const limit = limits[name];
+    return html`<div class="tile"><dt id="${name}-label">${label}</dt>
+<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${name}-label" min="0" max="${limit}" optimum="0" low="${(limit * NEAR_LIMIT_PERCENT) / 100}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
+  };
   const until = refusedUntil(counts, limits, now);
   return html`<div id="spent" data-live><dl class="tiles">
-${window('minute', 'Used this minute', minuteUsed, limits.minute)}
-${window('day', 'Used today (UTC)', dayUsed, limits.day)}
+${tile('minute', 'Used this minute', minuteUsed)}
+${tile('day', 'Used today (UTC)', dayUsed)}
 </dl>${until === undefined ? '' : html`<p class="soft">Its limit is used up: requests are refused until ${secondOf(until)}.</p>`}</div>`;
 }
 

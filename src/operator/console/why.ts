@@ -39,20 +39,17 @@ function unknown({ usesRedis }: ConsoleContext, text: string): Html {
   return html`<section aria-labelledby="unknown-heading"><h2 id="unknown-heading">Neither a kept request nor a key</h2>
 <p role="status">This instance keeps no request with the id <code>${text}</code>, and no key has it in its name, owner, id or prefix.</p>
 <ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here. That of a secret that was rotated is <a href="/console${addressOf('/audit', { q: text })}">in the audit</a>.</li>
-<li>An old request is no longer kept, nor every refusal of a key that met many in a minute.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
 <li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
 }
 
 async function aboutRequest(context: ConsoleContext, request: RecentRequest): Promise<Html> {
   const key = await findKey(context.caller, request.keyId);
-  const { requestId, at, durationMs, limit } = request;
-  // The limit of one window is kept: if it is none of the key's now, both may have been others.
-  const { minute, day } = limit === key.limits.minute || limit === key.limits.day ? key.limits : {};
+  const { requestId, at, durationMs } = request;
   return html`${verdict(request, key)}
 <h2>The request</h2>
 <dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
-${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.dayRemaining, day)}</dl>
+${left('Minute', request.minuteRemaining)}${left('Day (UTC)', request.dayRemaining)}</dl>
 <h2>Its key</h2>
 ${keyHead(context, key)}
 ${await windows(context, key)}
@@ -67,11 +64,8 @@ function keyHead(context: ConsoleContext, key: ApiKey): Html {
 ${ban ? banPanel(context, key, ban) : ''}`;
 }
 
-/** The requests that a window had left, of its limit unless that was changed since. */
-function left(name: string, remaining: number | undefined, limit = 0): Html {
-  const words =
-    remaining === undefined
-      ? html`<span class="soft">not counted</span>`
-      : html`${count(remaining)} left ${limit > 0 && remaining <= limit ? html`<span class="soft">of ${count(limit)}</span>` : ''}`;
+/** The requests that a window had left. */
+function left(name: string, remaining: number | undefined): Html {
+  const words = remaining === undefined ? html`<span class="soft">not counted</span>` : `${count(remaining)} left`;
   return html`<dt>${name}, then</dt><dd>${words}</dd>`;
 }

@@ -1,5 +1,4 @@
 import type { Environment } from '../../../catalog/api-key.ts';
-import { CatalogError } from '../../../catalog/error.ts';
 import { type ConsoleSession, includesRole, type Role } from '../../../catalog/operator/access.ts';
 import type { Storage } from '../../../catalog/storage.ts';
 import type { Health } from '../../../http/health.ts';
@@ -97,11 +96,6 @@ export function onPost(path: string, handle: ConsoleRoute['handle'], role: Role 
 /** True if the role of the session suffices. */
 export function may({ session }: Pick<ConsoleContext, 'session'>, role: Role): boolean {
   return includesRole(session.role, role);
-}
-
-/** The refusal of what needs another role. */
-export function insufficientRole(role: Role): CatalogError {
-  return new CatalogError('insufficient_role', `This needs the role ${role}, so nothing was changed`);
 }
 
 /** Redirects to a page of the console, optionally with a success notice: `done` names it. */

@@ -2,18 +2,14 @@ import { type Html, html } from '../../../http/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../../stdx/duration.ts';
 import { utc } from '../../../stdx/time.ts';
 
-/** A point in time in UTC; a script converts it to the reader's zone and keeps UTC as the tooltip. */
+/** A point in time in UTC to the minute; a script converts it to the reader's zone and keeps UTC as the tooltip. */
 export function moment(unixSeconds: number): Html {
-  const iso = utc(unixSeconds);
-  const [date, time] = [iso.slice(0, 10), iso.slice(11, 19)];
-  return html`<time datetime="${iso}" title="${date} ${time} UTC">${date} ${time.slice(0, 5)} UTC</time>`;
+  return timeElement(unixSeconds, 16, '');
 }
 
-/** A point in time to the second, as `moment` shows one to the minute. */
+/** The same to the second. */
 export function secondOf(unixSeconds: number): Html {
-  const iso = utc(unixSeconds);
-  const text = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-  return html`<time datetime="${iso}" title="${text}" data-seconds>${text}</time>`;
+  return timeElement(unixSeconds, 19, ' data-seconds');
 }
 
 /** A time of day in UTC; a script converts it to the reader's zone. */
@@ -54,6 +50,12 @@ export function foreign(text: string): Html {
 /** Renders what stands between backticks as code. */
 export function withCode(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
+function timeElement(unixSeconds: number, characters: number, attribute: '' | ' data-seconds'): Html {
+  const iso = utc(unixSeconds);
+  const text = iso.replace('T', ' ');
+  return html`<time datetime="${iso}" title="${text.slice(0, 19)} UTC"${attribute}>${text.slice(0, characters)} UTC</time>`;
 }
 
 interface Column {
