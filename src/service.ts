@@ -18,7 +18,7 @@ import { Logins } from './operator/session/logins.ts';
 import { mintSecret } from './operator/session/secret.ts';
 import { systemTime, type Time } from './stdx/time.ts';
 import type { DatabaseNotOpened } from './storage/engine.ts';
-import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
+import { claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit, storeEvents } from './telemetry/audit-log.ts';
 import { measureCapacity } from './telemetry/capacity.ts';
@@ -65,8 +65,6 @@ export interface Service extends AsyncDisposable {
 
 export interface OpenOptions extends Pick<ServiceOptions, 'examine'> {
   readonly log: Pick<EventSinks, 'log' | 'write'> & { onLoss?(listener: (lines: number) => void): void };
-  /** Ends the wait for a database that does not answer yet. */
-  readonly stop?: AbortSignal;
   /** True if the caller holds the claim on the database. */
   readonly isClaimed?: boolean;
   readonly isTraced?: boolean;
@@ -84,12 +82,12 @@ export interface OpenedService extends AsyncDisposable {
 }
 
 /**
- * Opens all that a service consists of, as configured, and starts it; undefined if it was stopped before. Throws
- * `ServiceNotStarted` or `DatabaseNotOpened`.
+ * Opens all that a service consists of, as configured, and starts it. Throws `ServiceNotStarted` or
+ * `DatabaseNotOpened`.
  */
-export async function openService(config: Config, options: OpenOptions): Promise<OpenedService | undefined> {
+export async function openService(config: Config, options: OpenOptions): Promise<OpenedService> {
   const { database, accessLog, categoriesMax, categoriesBytesMax } = config;
-  const { log, stop = new AbortController().signal, examine, prepare } = options;
+  const { log, examine, prepare } = options;
   await using opened = new AsyncDisposableStack();
   const time = systemTime();
   const metrics = createMetrics();
@@ -97,8 +95,6 @@ export async function openService(config: Config, options: OpenOptions): Promise
   log.onLoss?.((lines) => metrics.logLinesLost.inc(lines));
   const events = createEvents({ ...log, accessLog, trustedProxies: config.trustedProxies, metrics, redis });
   const tracing = opened.use(options.isTraced ? await sendTraces() : NO_TRACING);
-  await awaitDatabase(database, { stop, onWait: events.databaseAwaited });
-  if (stop.aborted) return undefined;
   const claim = options.isClaimed
     ? undefined
     : await claimForService(database, { together: config.redis !== undefined });

@@ -33,7 +33,6 @@ before(async () => {
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   const flags = { PORT: '0', OPERATOR_PORT: '0', DATABASE_URL: `sqlite:${join(folder.path, 'way.db')}` };
   const service = await openService(readConfig({ flags, env: {}, file: {} }), { log });
-  assert.ok(service);
   opened = service;
   ({ secret } = await issue());
 });

@@ -35,7 +35,7 @@ export interface Storage extends AsyncDisposable {
    */
   once<T>(id: OnceId, work: (joined: Pick<Storage, 'keys' | 'tokens'>) => Promise<T>): Promise<Once<T>>;
   /**
-   * Calls back on every later change of keys and the turned clock, and of categories not inserted here: at once for
+   * Calls back on every later change of keys, and of categories not inserted here: at once for
    * changes made here, within a second for those of another process. A change of keys names them, unless more changed
    * than storage remembers.
    */

@@ -76,7 +76,6 @@ async function serve(config: Config, invocation: Invocation, flags: ServeFlags):
   {
     await using opened = await openService(config, {
       log,
-      stop,
       isClaimed: flags.ephemeral === true,
       isTraced: asksForTraces(invocation.env),
       examine: () => runInThread<Finding[]>('examine', config),
@@ -89,7 +88,6 @@ async function serve(config: Config, invocation: Invocation, flags: ServeFlags):
     }).catch((error: unknown) => {
       throw error instanceof ServiceNotStarted ? new UsageError(error.message, 1) : error;
     });
-    if (!opened) return close();
     const { service } = opened;
     using _note = leaveNote(config, service, invocation);
     if (flags.bootstrap && flags.bootstrapKey === undefined) await issueFirstKey(opened, config, invocation);

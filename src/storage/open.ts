@@ -1,7 +1,6 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import type { Claim, Engine } from './engine.ts';
 import type { Purpose } from './migrate.ts';
-import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
 import { claimFile } from './sqlite/claim.ts';
 import { openSqlite } from './sqlite/engine.ts';
@@ -23,13 +22,6 @@ export async function openEngine(
   if (database.engine === 'sqlite') return openSqlite(database.file, purpose);
   const { openPostgres } = await import('./postgres/engine.ts');
   return openPostgres(database.url, { purpose, patient });
-}
-
-/** Waits for a database server that is restarting. Throws `DatabaseNotOpened` if it stays down. */
-export async function awaitDatabase(database: DatabaseAddress, options: ServerWait): Promise<void> {
-  if (database.engine === 'sqlite') return;
-  const { awaitServer } = await import('./postgres/connection.ts');
-  await awaitServer(database.url, options);
 }
 
 /**

@@ -146,7 +146,6 @@ const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?
     { work: 'read', database: 'a.db', err: 'no' },
   ],
   ['warn storage_recovered', (to) => to.storageRecovered('write'), { 'storage_failing{work="write"}': 0 }],
-  ['warn database_awaited', (to) => to.databaseAwaited({ server: 's', seconds: 9, error: FAILED })],
   ['error usage_not_stored', (to) => to.usageNotStored(FAILED)],
   ['', (to) => to.usageNotStored(OWN)],
   ['error outcomes_not_purged', (to) => to.outcomesNotPurged(FAILED)],

@@ -265,10 +265,6 @@ function storageEvents({ log, metrics, outages }: LineSinks) {
       outages.delete(`cannot ${work} the database`);
       log.warn({ event: 'storage_recovered', work });
     },
-    /** The start waits for a database server that is away, for so long at most. */
-    databaseAwaited({ server, seconds, error }: { server: string; seconds: number; error: unknown }) {
-      log.warn({ event: 'database_awaited', server, seconds, err: error });
-    },
     /** Usage stays in memory until the next try. Logged as `countsNotSaved` is. */
     usageNotStored: (error: unknown) => logUnreported(log, 'usage_not_stored', error),
     /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */

@@ -3,10 +3,9 @@ import { after, before, test } from 'node:test';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
-import { create } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
 
@@ -115,21 +114,4 @@ test('a server that only reads is named by `doctor`, and by the command that mee
     await refusal(url),
     new RegExp(`^pet-catalog: cannot execute .* in a read-only transaction; ${advice}\n$`),
   );
-});
-
-test('at the connection limit of the role requests wait for a connection, and none is refused', { skip }, async () => {
-  const { name, role, guest, sql } = await newDatabase();
-  // One that listens, and two of the ten in the pool.
-  await sql(`alter role ${role} connection limit 3`);
-  await sql(`alter database ${name} owner to ${role}`);
-  await sql(`grant create on schema public to ${role}`);
-  await using service = await testService({ DATABASE_URL: guest });
-  const { secret } = await service.issue(UNLIMITED);
-  const statuses = await Promise.all(
-    Array.from({ length: 12 }, async (_, index) => {
-      const answer = index % 2 ? service.call(secret, `/pets/${index}`) : create(service, secret, 'x', `${index}`);
-      return (await answer).status;
-    }),
-  );
-  assert.deepEqual([...new Set(statuses)].sort(), [201, 404]);
 });

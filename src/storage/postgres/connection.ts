@@ -7,11 +7,6 @@ import { type Claim, COUNTER_BEHIND, DatabaseNotOpened } from '../engine.ts';
 import { shareSession, TRANSACTION_POOLER } from './pooler.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/**
- * The time that a starting service waits for a server that is down: a restart takes seconds, a crash recovery longer.
- */
-const START_WAIT_MS = 30_000;
-const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
 /** The time between two questions to a kept connection, and the longest wait for the answer. */
@@ -209,44 +204,7 @@ function strictTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 
-/** Codes of errors that may pass: the server is unreachable, starting, stopping, or out of connections. */
-const MAY_PASS = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|57P0[123]|53300)$/;
-/** Words of `pg` that come without a code: the server closed the connection, or did not answer in time. */
-const MAY_PASS_TOO = /^(Connection terminated|timeout expired|Query read timeout)/;
 const NO_TLS = 'The server does not support SSL connections';
-
-export interface ServerWait {
-  /** Called once if the server is down: its address without the password, and the longest wait. */
-  readonly onWait: (wait: { server: string; seconds: number; error: unknown }) => void;
-  readonly stop: AbortSignal;
-  /** For tests. */
-  readonly waitMs?: number;
-}
-
-/**
- * Waits until a server accepts connections, for half a minute at most: it may be restarting. Throws
- * `DatabaseNotOpened` after that, and at once if waiting cannot help.
- */
-export async function awaitServer(url: string, { onWait, stop, waitMs = START_WAIT_MS }: ServerWait): Promise<void> {
-  const startedMs = performance.now();
-  const seconds = Math.ceil(waitMs / 1000);
-  for (let tries = 1; !stop.aborted; tries += 1) {
-    try {
-      await endSoon(await connect(url, 'start'));
-      return;
-    } catch (error) {
-      if (!mayPass(error)) notOpened(url)(error as Error);
-      if (performance.now() - startedMs > waitMs) notOpened(url, `; it was waited for ${seconds} s`)(error as Error);
-      if (tries === 1) onWait({ server: withoutPassword(url), seconds, error });
-      await wait(START_RETRY_MS, undefined, { signal: stop }).catch(() => {});
-    }
-  }
-}
-
-function mayPass(error: unknown): boolean {
-  const { code, message } = firstOf(error);
-  return code === undefined ? MAY_PASS_TOO.test(message) : MAY_PASS.test(code);
-}
 
 /** A refused connection to a name with several addresses has no code and message of its own. */
 function firstOf(error: unknown): { readonly code?: string; readonly message: string } {
@@ -277,8 +235,8 @@ export function adviceOn(error: unknown): string | undefined {
   return ADVICE[(error as { code?: string }).code ?? ''];
 }
 
-/** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used, `more`, and what to do. */
-export function notOpened(url: string, more = ''): (error: Error) => never {
+/** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used, and what to do. */
+export function notOpened(url: string): (error: Error) => never {
   return (error) => {
     const hints: Record<string, string> = {
       '3D000': '; create it, or correct DATABASE_URL',
@@ -291,7 +249,7 @@ export function notOpened(url: string, more = ''): (error: Error) => never {
     };
     const { code, message } = firstOf(error);
     const advice = adviceOn({ code });
-    const reason = `${message}${more}${hints[code ?? message] ?? (advice ? `; ${advice}` : '')}`;
+    const reason = `${message}${hints[code ?? message] ?? (advice ? `; ${advice}` : '')}`;
     throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${reason}`, { cause: error });
   };
 }

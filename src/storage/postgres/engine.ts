@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import sql, { raw } from 'sql-template-tag';
 import { withoutPassword } from '../../config.ts';
@@ -40,8 +39,6 @@ const RECONNECT_MS = 500;
 /** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
 
-const TOO_MANY_CONNECTIONS = '53300';
-
 class ConnectionLost extends Error {
   /** True if the statement was sent: then it may or may not have run. */
   readonly wasSent: boolean;
@@ -61,9 +58,6 @@ const DEADLINES = {
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
 };
-/** The wait of work for a connection where the server gives the role no more, and between two tries. */
-const CROWDED_WAIT_MS = 2_000;
-const CROWDED_RETRY_MS = 50;
 
 /**
  * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. `patient` is a
@@ -232,23 +226,9 @@ class PostgresDatabase implements Database {
    */
   async #connect(): Promise<CheckedClient> {
     for (;;) {
-      const client = await this.#open().catch((error) => lost(error, false));
+      const client = await this.#pool.connect().catch((error) => lost(error, false));
       if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, this.#onLost);
       client.release(true);
-    }
-  }
-
-  /** Waits for a connection in use where the server gives the role no more, as work beyond the own pool does. */
-  async #open(): Promise<pg.PoolClient> {
-    const untilMs = performance.now() + CROWDED_WAIT_MS;
-    for (;;) {
-      try {
-        return await this.#pool.connect();
-      } catch (error) {
-        const isCrowded = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
-        if (!isCrowded || performance.now() > untilMs) throw error;
-        await wait(CROWDED_RETRY_MS, undefined, { ref: false });
-      }
     }
   }
 

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { readConfig } from '../../../src/config.ts';
 import { type OpenedService, openService } from '../../../src/service.ts';
@@ -25,7 +24,6 @@ export async function serveHere(settings: Record<string, string>): Promise<Servi
   const opened = await openService(config, {
     log: { log: pino({ level: config.logLevel, base: null }, { write }), write },
   });
-  assert.ok(opened);
   const { service, failed } = opened;
   return {
     url: service.url,
