@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CatalogError, ERROR_CODES } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import { overLimit } from './errors.ts';
+import { errorAnswer, overLimit } from './errors.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12) / 1000;
 
@@ -24,4 +25,13 @@ test('a refusal over a limit names the limit or the ban, and when to come back',
       message: `${message}; retry in 30 s, at 2026-01-01T12:00:40Z`,
     });
   }
+});
+
+test('every 503 has a Retry-After, of an unknown outcome too, and no other error of the catalog has one', () => {
+  const told = ERROR_CODES.filter((code) => {
+    const { status, headers = [] } = errorAnswer(new CatalogError(code, 'No'));
+    assert.equal(headers.includes('Retry-After'), status === 503, code);
+    return status === 503;
+  });
+  assert.deepEqual(new Set(told), new Set(['unavailable', 'outcome_unknown']));
 });

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { manualClock, untilEqual } from '../../test/kit/clock.ts';
+import { untilEqual } from '../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../test/kit/postgres.ts';
 import { query } from '../../test/kit/postgres-server.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
-import { insert, issue } from '../../test/kit/storage/bench.ts';
+import { insert, issue, openSome } from '../../test/kit/storage/bench.ts';
 import type { DatabaseAddress } from '../config.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
-import { openEngine, openStorage } from './open.ts';
+import { openEngine } from './open.ts';
 
 interface Place extends AsyncDisposable {
   readonly address: DatabaseAddress;
@@ -108,8 +108,7 @@ for (const [engine, place, skip] of [
     for (const table of ['api_keys', 'categories'])
       await database.execute(`alter table ${table} add column later text`);
     await database.execute("insert into kysely_migration values ('997-later', '2030-01-01T00:00:00Z')");
-    const bounds = { time: manualClock(), categoriesMax: 9, categoriesBytesMax: 999 };
-    await using storage = await openStorage(database.address, bounds);
+    await using storage = await openSome(database.address);
     const [{ key }, category] = [await issue(storage), await insert(storage, { name: 'Dog' })];
     assert.deepEqual([await storage.keys.find(key.id), await storage.categories.list()], [key, [category]]);
   });

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { manualClock } from '../../test/kit/clock.ts';
 import { OPERATOR } from '../../test/kit/operator.ts';
-import { issue } from '../../test/kit/storage/bench.ts';
-import { claimForService, openEngine, openStorage } from './open.ts';
+import { issue, openSome } from '../../test/kit/storage/bench.ts';
+import { claimForService, openEngine } from './open.ts';
 import { TRANSFERRED, transfer } from './transfer.ts';
 
 /** The place of a database with rows in most tables, and another one whose tables are made. */
@@ -15,7 +14,7 @@ async function openPlaces() {
   const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
   const [from, to] = ['from.db', 'to.db'].map((name) => ({ engine: 'sqlite' as const, file: join(folder.path, name) }));
   assert.ok(from && to);
-  await using storage = await openStorage(from, { time: manualClock(), categoriesMax: 9, categoriesBytesMax: 1_000 });
+  await using storage = await openSome(from);
   await storage.categories.import([{ name: 'é', description: '' }], OPERATOR);
   const { key } = await issue(storage);
   const origin = { keyId: key.id, idempotency: { key: 'mine', fingerprint: 'a' } };

@@ -3,16 +3,14 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock, untilEqual, untilTrue } from '../../test/kit/clock.ts';
+import { untilEqual, untilTrue } from '../../test/kit/clock.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
-import { issueMany } from '../../test/kit/storage/bench.ts';
-import { openStorage } from '../storage/open.ts';
+import { issueMany, openSome } from '../../test/kit/storage/bench.ts';
 import { followAudit, storeEvents } from './audit-log.ts';
 
 test('each change by an operator from now on is told once, in order, within a second', async (t) => {
   using folder = temporaryFolder();
-  const options = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 };
-  await using storage = await openStorage({ engine: 'sqlite', file: join(folder.path, 'test.db') }, options);
+  await using storage = await openSome(join(folder.path, 'test.db'));
   await issueMany(storage, 2);
   t.mock.timers.enable({ apis: ['setInterval'] });
   const told: (string | null)[] = [];
@@ -33,8 +31,7 @@ test('each change by an operator from now on is told once, in order, within a se
 
 test('service events are stored as soon as that can be done, apart from changes', async (t) => {
   using folder = temporaryFolder();
-  const options = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 };
-  await using storage = await openStorage({ engine: 'sqlite', file: join(folder.path, 'test.db') }, options);
+  await using storage = await openSome(join(folder.path, 'test.db'));
   await issueMany(storage, 1);
   const event = (number: number) => ({ at: number, event: 'backup_failed', members: { reason: 'no' } }) as const;
   const waiting = [event(2)];

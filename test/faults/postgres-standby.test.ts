@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claimForService, openStorage } from '../../src/storage/open.ts';
+import { claimForService } from '../../src/storage/open.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { create, names, readiness } from '../kit/faults/outage.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgresPrograms, query, startPostgres } from '../kit/postgres-server.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { type TestService, testService, UNLIMITED } from '../kit/service.ts';
+import { openSome } from '../kit/storage/bench.ts';
 
 test('nothing of before is believed after a standby without the last changes was promoted, though their versions are equal', {
   skip: noPostgresPrograms,
@@ -37,10 +38,7 @@ test('nothing of before is believed after a standby without the last changes was
   await primary.stop('SIGKILL');
   await standby.promote();
   // The new primary is changed before an instance has seen what it lacks.
-  await using elsewhere = await openStorage(
-    { engine: 'postgres', url: standby.url },
-    { time: one.clock, categoriesMax: 10, categoriesBytesMax: 10_000 },
-  );
+  await using elsewhere = await openSome({ engine: 'postgres', url: standby.url }, one.clock);
   await elsewhere.keys.revoke(revoked.key.id, one.clock.now().unix, OPERATOR);
   await elsewhere.categories.insert({ name: 'new' }, { keyId: reader.key.id });
   assert.deepEqual(await standby.query(VERSIONS), before, 'no version tells of it');

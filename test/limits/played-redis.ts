@@ -25,6 +25,8 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
     isLost: false,
     /** What everything in storage fails with. */
     failure: undefined as Error | undefined,
+    /** Holds what storage does. */
+    held: undefined as Promise<void> | undefined,
     /** How long a command takes to Redis, and its answer back. */
     wayMs: 0,
     /** The moments (Unix seconds) by which counts were saved. */
@@ -33,6 +35,7 @@ export function bench(instances = 1, { isServerTime = false, answerMs = ANSWER_M
   };
   const storing = async <T>(work: () => T): Promise<T> => {
     if (played.failure) throw played.failure;
+    await played.held;
     return work();
   };
   const limits = {

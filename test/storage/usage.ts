@@ -167,11 +167,12 @@ export function usageContract(check: Check): void {
     assert.deepEqual(await page({ limit: 2 }), [one, two]);
     assert.deepEqual(await page({ behind: two?.id ?? '' }), [three, gone]);
     assert.deepEqual(await page({ keyId: two?.id }), [two]);
-    for (const owner of ['cus_1', 'cus_2', 'none'])
-      assert.deepEqual(
-        await page({ owner }),
-        sums.filter(({ name }) => name === owner),
-      );
+    for (const owner of ['cus_1', 'cus_2', 'none']) {
+      const owned = sums.filter(({ name }) => name === owner);
+      assert.deepEqual(await page({ owner }), owned);
+      const ofOne = owned.filter((sum) => sum === one);
+      assert.deepEqual(await page({ owner, keyId: one?.id }), ofOne);
+    }
     assert.deepEqual(
       (await page({ until: hour })).map(({ served, last }) => [served, last]),
       [1, 2, 3, 4].map((times) => [10 * times, hour - 3_591]),

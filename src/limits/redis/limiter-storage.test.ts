@@ -5,9 +5,9 @@ import { capped, merged } from '../../catalog/window-counts.ts';
 
 /** What RedisLimiter keeps, and what it reads and writes when, on a storage and a Redis that the test plays. */
 
-test('counts are saved every half second if there are new ones, and when the limiter stops', async () => {
+test('counts are saved every half second if there are new ones, and a stop waits for the last save', async () => {
   const at = await bench().start();
-  const { limiter, key, saved, time } = at;
+  const { limiter, key, saved, time, played } = at;
   await charge(at, 2);
   await time.pass(499);
   assert.deepEqual(saved, []);
@@ -17,7 +17,13 @@ test('counts are saved every half second if there are new ones, and when the lim
   await time.pass(500);
   assert.equal(saved.length, 1, 'a look is nothing to save');
   await charge(at, 1);
-  await limiter[Symbol.asyncDispose]();
+  const held = Promise.withResolvers<void>();
+  played.held = held.promise;
+  const stopped = limiter[Symbol.asyncDispose]().then(() => 'stopped');
+  await time.pass(100);
+  assert.equal(await Promise.race([stopped, 'held']), 'held');
+  held.resolve();
+  await stopped;
   assert.deepEqual(saved[1], [countsOf(key, 3)]);
   assert.equal(limiter.state, 'degraded');
   await charge(at, 1);

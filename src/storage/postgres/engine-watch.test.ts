@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { manualClock, untilEqual } from '../../../test/kit/clock.ts';
+import { untilEqual } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
-import { insert, issue } from '../../../test/kit/storage/bench.ts';
-import { openEngine, openStorage } from '../open.ts';
+import { insert, issue, openSome } from '../../../test/kit/storage/bench.ts';
+import { openEngine } from '../open.ts';
 
 const options = { skip: noPostgres };
 const FEEDS = `from pg_stat_activity where datname = current_database() and application_name = 'pet-catalog feed'`;
@@ -63,10 +63,7 @@ test(
 test('a change and a create of another process are notified: the interval does not pass', options, async (t) => {
   await using feed = await watched(t);
   await untilEqual(() => feed.seen.looks, 1);
-  await using other = await openStorage(
-    { engine: 'postgres', url: feed.url },
-    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
-  );
+  await using other = await openSome({ engine: 'postgres', url: feed.url });
   await issue(other);
   await untilEqual(() => feed.seen.looks, 2);
   await insert(other, { name: 'Dog' });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { manualClock } from '../../../test/kit/clock.ts';
-import { NOW } from '../../../test/kit/storage/bench.ts';
-import { openStorage } from '../open.ts';
+import { NOW, openSome } from '../../../test/kit/storage/bench.ts';
 
 /** Two instances that lock the same rows in opposite orders deadlock: every row is written in the order of its key. */
 
@@ -21,12 +19,6 @@ function keysWritten(t: TestContext, ordered: readonly string[]): string[][] {
   return written;
 }
 
-const open = () =>
-  openStorage(
-    { engine: 'sqlite', file: ':memory:' },
-    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
-  );
-
 /** Names in their order, and the same ones out of it. */
 function shuffled(names: readonly string[]): { ordered: string[]; unordered: string[] } {
   const ordered = names.toSorted();
@@ -34,7 +26,7 @@ function shuffled(names: readonly string[]): { ordered: string[]; unordered: str
 }
 
 test('usage is added in the order of its keys', async (t) => {
-  await using storage = await open();
+  await using storage = await openSome();
   const { ordered, unordered } = shuffled(['a', 'b', 'c', 'd']);
   const written = keysWritten(t, ordered);
   const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };

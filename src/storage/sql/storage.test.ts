@@ -3,15 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { issue, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
+import { issue, NOW, onSqlite, openSome } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/storage/contract.ts';
 import { newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
 import { NO_COUNTS } from '../../catalog/window-counts.ts';
-import { openStorage } from '../open.ts';
 import { rowsInsert } from './statement.ts';
 import type { SqlStorage } from './storage.ts';
 import type { Tables } from './tables.ts';
@@ -34,11 +32,8 @@ onSqlite('more keys than are read at once are counted once each', async ({ stora
   assert.equal(await limits.countNearDayLimit(), 4_000);
 });
 
-const open = (file = ':memory:') =>
-  openStorage({ engine: 'sqlite', file }, { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 });
-
 test('a plan and a scope of a later release are kept as they are', async () => {
-  await using storage = await open();
+  await using storage = await openSome();
   const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, NOW);
   const later = { ...key, plan: 'later' as never, scopes: ['pets:read', 'later:read'] as never[] };
   await storage.keys.insert(later, secretRecord(secret), OPERATOR);
@@ -46,7 +41,7 @@ test('a plan and a scope of a later release are kept as they are', async () => {
 });
 
 test('of events of the service the last thousand are kept, and every change by an operator', async () => {
-  await using storage = await open();
+  await using storage = await openSome();
   await issue(storage, { name: 'Dog' });
   for (let at = 0; at <= 1_000; at += 1) await storage.audit.addEvent({ at, event: 'started', members: {} }, OPERATOR);
   const listed = await storage.audit.list({ since: 0, limit: 2_000, target: SERVICE_TARGET });
@@ -60,7 +55,7 @@ test('of events of the service the last thousand are kept, and every change by a
 
 test('the clock by which counts are merged is read once no other instance can store any', async () => {
   using folder = temporaryFolder();
-  await using storage = await open(`${folder.path}/x.db`);
+  await using storage = await openSome(`${folder.path}/x.db`);
   using other = new DatabaseSync(`${folder.path}/x.db`);
   other.exec('begin immediate');
   let readings = 0;

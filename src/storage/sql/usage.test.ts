@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
+import { openSome } from '../../../test/kit/storage/bench.ts';
 import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
-import { openStorage } from '../open.ts';
 
 const DAY_SECONDS = 86_400;
 const DAYS = 4;
@@ -17,10 +17,7 @@ test('usage of a thousand keys by owner and month blocks no request for longer t
   const file = `${folder.path}/pets.db`;
   const time = manualClock();
   const now = time.now().unix;
-  await using storage = await openStorage(
-    { engine: 'sqlite', file },
-    { time, categoriesMax: 1, categoriesBytesMax: 9 },
-  );
+  await using storage = await openSome(file, time);
   fill(file, now);
   const steps = usageSteps('month', { since: now - DAYS * DAY_SECONDS, until: now + 1, now });
   const longest: number[] = [];

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
+import { untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { insert } from '../../../test/kit/storage/bench.ts';
+import { insert, openSome } from '../../../test/kit/storage/bench.ts';
 import { databasePlace, leaveKilled, namesIn } from '../../../test/kit/storage/files.ts';
 import type { Change } from '../../catalog/storage.ts';
-import { openStorage } from '../open.ts';
 import { openSound } from './database-file.ts';
 import { openSqlite } from './engine.ts';
 
@@ -56,13 +55,8 @@ test('a service moves the log of a killed one into the file before it adds to it
 
 test('a change is found after read errors of the poll, and after it could not be followed', async () => {
   using folder = temporaryFolder();
-  const open = () =>
-    openStorage(
-      { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { time: manualClock(), categoriesMax: 300, categoriesBytesMax: 95_000 },
-    );
-  await using storage = await open();
-  await using another = await open();
+  await using storage = await openSome(join(folder.path, 'test.db'));
+  await using another = await openSome(join(folder.path, 'test.db'));
   const seen: Change[] = [];
   let told = 0;
   let follows = false;
@@ -105,10 +99,7 @@ test('an I/O error says whether the transaction may have been stored', async (t)
     ['SHMMAP', 5386, 'outcome_unknown'],
   ] as const) {
     using folder = temporaryFolder();
-    await using storage = await openStorage(
-      { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { time: manualClock(), categoriesMax: 300, categoriesBytesMax: 95_000 },
-    );
+    await using storage = await openSome(join(folder.path, 'test.db'));
     const running = t.mock.method(
       StatementSync.prototype,
       'run',

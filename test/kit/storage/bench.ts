@@ -6,6 +6,7 @@ import { type NewApiKey, newApiKey, secretRecord } from '../../../src/catalog/ap
 import type { Category, NewCategory } from '../../../src/catalog/category.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
 import type { DatabaseAddress } from '../../../src/config.ts';
+import type { Time } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { manualClock } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
@@ -33,6 +34,12 @@ export type Check = (title: string, body: (bench: StorageBench) => Promise<void>
 export const NOW = Date.UTC(2026, 0, 1, 12) / 1_000;
 const CATEGORIES_MAX = 300;
 const CATEGORIES_BYTES_MAX = 95_000;
+
+/** Opens a storage for some categories, in memory unless told otherwise. */
+export function openSome(place: DatabaseAddress | string = ':memory:', time: Time = manualClock(NOW)) {
+  const database = typeof place === 'string' ? ({ engine: 'sqlite', file: place } as const) : place;
+  return openStorage(database, { time, categoriesMax: CATEGORIES_MAX, categoriesBytesMax: CATEGORIES_BYTES_MAX });
+}
 
 /** Opens a storage at the place; closing the bench also removes the place. */
 export async function openBench(place: DatabasePlace): Promise<StorageBench> {
