@@ -89,7 +89,7 @@ export function addTransferCommand(program: Command, invocation: Invocation): vo
       const sources = { flags: { FROM_URL: options.from, TO_URL: options.to }, env, file: invocation.envFile() };
       tellIneffective(sources, invocation);
       const [from, to] = [readAddress('FROM_URL', sources), readAddress('TO_URL', sources)];
-      const tables = await transfer({ from, to, onProgress: invocation.progress });
+      const tables = await transfer({ from, to });
       const rows = tables.map((each) => [each.table, `${each.rows}`, each.checksum.slice(0, 16)]);
       invocation.print(options.json ? JSON.stringify(tables) : table(['TABLE', 'ROWS', 'CHECKSUM'], rows));
       invocation.tell(`Copied everything to ${shown(to)}; ${shown(from)} is unchanged`);

@@ -14,8 +14,6 @@ export interface Time {
   /** The present moment. `steady` never jumps; it equals Unix time until the system clock is stepped. */
   now(): Moment;
   steadyMs(): number;
-  /** The system clock in Unix milliseconds, which follows every correction of it. */
-  unixMs(): number;
   setTimeout(run: () => void, ms: number): Timer;
   setInterval(run: () => void, ms: number): Timer;
 }
@@ -56,7 +54,6 @@ export function systemTime({ monotonicMs, systemMs, ...timers }: Machine = MACHI
       return latest;
     },
     steadyMs: () => startMs + monotonicMs(),
-    unixMs: systemMs,
   };
 }
 

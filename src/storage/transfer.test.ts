@@ -20,7 +20,7 @@ async function openPlaces() {
   const origin = { keyId: key.id, idempotency: { key: 'mine', fingerprint: 'a' } };
   await storage.pets.insert({ name: 'Rex', categoryId: 1, status: 'available' }, origin);
   await (await openEngine(to)).db.close();
-  const move = () => transfer({ from, to, onProgress: () => {} });
+  const move = () => transfer({ from, to });
   return { from, to, move, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
@@ -45,7 +45,7 @@ test('a transfer from a database that is missing, or onto itself, is refused', a
     [none, to, `There is no database ${none.file}`],
     [from, from, 'Both addresses are the same database'],
   ] as const)
-    await assert.rejects(transfer({ from: source, to: target, onProgress: () => {} }), { message });
+    await assert.rejects(transfer({ from: source, to: target }), { message });
 });
 
 test('a target with a row in any table is refused', async () => {

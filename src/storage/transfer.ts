@@ -5,7 +5,7 @@ import sql, { raw } from 'sql-template-tag';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { type Connection, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
 import { claimForTransfer, openEngine } from './open.ts';
-import { insertInto, one } from './sql/statement.ts';
+import { insertInto } from './sql/statement.ts';
 import type { Tables } from './sql/tables.ts';
 
 type Table = keyof Tables;
@@ -50,8 +50,6 @@ export interface TransferredTable {
 export interface Transfer {
   readonly from: DatabaseAddress;
   readonly to: DatabaseAddress;
-  /** Reports progress in rows: first those copied, then those read back. */
-  readonly onProgress: (doing: 'Copying' | 'Verifying', done: number, total: number) => void;
 }
 
 /**
@@ -59,7 +57,7 @@ export interface Transfer {
  * the commit. It is one transaction, so an interrupted transfer leaves nothing. No service may run on either database.
  * Returns the rows and checksum of every table. Throws `DatabaseNotOpened`.
  */
-export async function transfer({ from, to, onProgress }: Transfer): Promise<TransferredTable[]> {
+export async function transfer({ from, to }: Transfer): Promise<TransferredTable[]> {
   if (from.engine === 'sqlite' && !existsSync(from.file)) {
     throw new DatabaseNotOpened(`There is no database ${from.file}`);
   }
@@ -75,9 +73,8 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
     return await target.db.transaction(async (into) => {
       await target.lock?.(into, 'writers');
       await assertEmpty(into, to);
-      const copied = await copy(source, { into, onProgress });
-      const total = copied.reduce((sum, { rows }) => sum + rows, 0);
-      const stored = await readTables(target, into, (_table, _rows, done) => onProgress('Verifying', done, total));
+      const copied = await copy(source, into);
+      const stored = await readTables(target, into);
       for (const [index, { table, checksum }] of stored.entries()) {
         if (copied[index]?.checksum !== checksum) {
           throw new DatabaseNotOpened(`${table} does not read back as it was written; nothing was kept`);
@@ -107,40 +104,30 @@ async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void>
 }
 
 /** Copies every table from one snapshot. */
-async function copy(
-  source: Engine,
-  { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },
-): Promise<TransferredTable[]> {
+async function copy(source: Engine, into: Transaction): Promise<TransferredTable[]> {
   return source.db.transaction(async (from) => {
     await source.lock?.(from, 'writers');
-    let total = 0;
-    for (const table of TABLES) {
-      total += (await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`)).count;
-      await into.run(sql`delete from ${raw(table)}`);
-    }
-    return readTables(source, from, async (table, rows, done) => {
+    for (const table of TABLES) await into.run(sql`delete from ${raw(table)}`);
+    return readTables(source, from, async (table, rows) => {
       // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
       await into.run(insertInto(table, rows as never));
-      onProgress('Copying', done, total);
     });
   }, 'snapshot');
 }
 
-/** Reads every table, counts its rows and sums their hashes; `done` is the number of rows of all tables until then. */
+/** Reads every table, counts its rows and sums their hashes. */
 async function readTables(
   engine: Engine,
   trx: Transaction,
-  onRows: (table: Table, rows: readonly Row[], done: number) => void | Promise<void>,
+  onRows: (table: Table, rows: readonly Row[]) => Promise<void> = async () => {},
 ): Promise<TransferredTable[]> {
   const found: TransferredTable[] = [];
-  let done = 0;
   for (const table of TABLES) {
     let [count, sum] = [0, 0n];
     for await (const rows of engine.readAll(trx, table)) {
       count += rows.length;
-      done += rows.length;
       sum = (sum + hashesOf(rows)) % CHECKSUM_MODULUS;
-      await onRows(table, rows, done);
+      await onRows(table, rows);
       // SQLite runs synchronously: yield, so that signals are handled in between.
       await nextTurn();
     }

@@ -93,7 +93,7 @@ test('of the writes during a transfer none is in it, and those that are locked o
   const bounds = { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 };
   await using storage = await openStorage(from, bounds);
   await using another = await openStorage(to, bounds);
-  await using held = await heldTransfer(source.url, { from, to, onProgress: () => {} });
+  await using held = await heldTransfer(source.url, { from, to });
   const at = clock.now().unix;
   const once = { first: at, last: at, served: 1, refused: 0, clientErrors: 0, serverErrors: 0 };
   await storage.usage.add(at - (at % 60), [{ keyId: 'key_1', ...once }]);
@@ -111,7 +111,6 @@ test('a transfer that loses a server says what was kept', options, async () => {
   using folder = temporaryFolder();
   const file = databaseUrl(`sqlite:${join(folder.path, 'from.db')}`);
   await fill(`sqlite:${join(folder.path, 'from.db')}`);
-  const onProgress = () => {};
   for (const [kind, when, kept] of [
     ['trigger', '', 'nothing was kept: run it again'],
     ['constraint trigger', 'initially deferred', 'either everything was kept or nothing: run it again to find out'],
@@ -126,7 +125,7 @@ test('a transfer that loses a server says what was kept', options, async () => {
       create ${kind} fail after insert on pets ${when} for each row execute function fail()`,
     );
     const interrupted = new RegExp(`^DatabaseNotOpened.*The transfer was interrupted: .+; ${kept}$`, 's');
-    await assert.rejects(transferDatabase({ from: file, to, onProgress }), (error: Error) => {
+    await assert.rejects(transferDatabase({ from: file, to }), (error: Error) => {
       assert.match(`${error.constructor.name}: ${error.message}`, interrupted);
       return true;
     });
@@ -135,7 +134,7 @@ test('a transfer that loses a server says what was kept', options, async () => {
   const from = databaseUrl(source.url);
   await (await openEngine(from)).db.close();
   const to = databaseUrl(`sqlite:${join(folder.path, 'to.db')}`);
-  await using held = await heldTransfer(source.url, { from, to, onProgress });
+  await using held = await heldTransfer(source.url, { from, to });
   const refused = assert.rejects(held.transferring, DatabaseNotOpened);
   await query(source.url, `select pg_terminate_backend(pid) ${held.waiting}`);
   await refused;

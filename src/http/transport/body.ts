@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 
 /** Larger bodies of JSON are refused with 413. */
 export const BODY_BYTES_MAX = 256 * 1024;
-/** Chunks of a body of JSON; of a larger one as many in proportion. Each costs about as much as 64 bytes. */
+/** Chunks of a body. Each costs about as much as 64 bytes. */
 const CHUNKS_MAX = 4_096;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -72,16 +72,12 @@ export class Body {
 
   get #isTooLarge(): boolean {
     const isChunked = this.#request.headers['transfer-encoding'] !== undefined;
-    return this.#length > this.#bytesMax || (isChunked && this.#chunks > this.#chunksMax);
-  }
-
-  get #chunksMax(): number {
-    return CHUNKS_MAX * Math.max(1, this.#bytesMax / BODY_BYTES_MAX);
+    return this.#length > this.#bytesMax || (isChunked && this.#chunks > CHUNKS_MAX);
   }
 
   #excess(): CatalogError {
     if (this.#length > this.#bytesMax) return tooLarge(this.#bytesMax);
-    return new CatalogError('payload_too_large', `The body has more than ${this.#chunksMax} chunks; send larger ones`);
+    return new CatalogError('payload_too_large', `The body has more than ${CHUNKS_MAX} chunks; send larger ones`);
   }
 
   readonly #take = (chunk: Buffer): void => {

@@ -173,7 +173,7 @@ export function assertAnswer(answer: RawAnswer, { isOutside, toHead }: RowOption
     if (isOutside) assert.equal(value, undefined);
     else assert.match(value ?? '', /^[0-9]{1,10}$/, name);
   }
-  if (status !== 204) assert.equal(headers.get('content-type'), 'application/json');
+  if (![204, 303].includes(status)) assert.equal(headers.get('content-type'), 'application/json');
   if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer realm="pet-catalog"/);
   if (status === 405) assert.match(headers.get('allow') ?? '', /^[A-Z]+(, [A-Z]+)*$/);
   if (status === 503) assert.match(headers.get('retry-after') ?? '', /^[0-9]+$/);
