@@ -84,7 +84,7 @@ async function faultBench() {
         async end(t: TestContext, moreMax = () => INSTANCES * SHARE) {
           await end();
           // What the key has left, in full: there is but one window, as the clock stands still.
-          const sum = admitted(key).length + (await bench.spend(key));
+          const sum = admitted(key) + (await bench.spend(key));
           const most = LIMITS.minute + moreMax();
           t.diagnostic(`${sum} admitted of ${most} at most`);
           assert.ok(sum >= LIMITS.minute && sum <= most, `${sum} were admitted`);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import type { Storage } from '../../src/catalog/storage.ts';
 import {
   mostOf,
-  stepStart,
   USAGE_PERIODS,
   type UsagePeriod,
   type UsagePoint,
@@ -60,10 +59,6 @@ export function usageContract(check: Check): void {
       [-7 * 86_400, 1],
       [0, 4],
     ]);
-    assert.deepEqual(
-      [monday - 1, monday, monday + 301].map((at) => stepStart(at, 300) - monday),
-      [-300, 0, 300],
-    );
   });
 
   check('usage is added up in each period by key and route, by time and id, from any place on', async ({ storage }) => {

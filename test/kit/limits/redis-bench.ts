@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
-import type { LimitStorage } from '../../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import { slotOf } from '../../../src/limits/redis/slots.ts';
 import { openStorage } from '../../../src/storage/open.ts';
@@ -34,33 +33,21 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
   const file = join(folder.path, 'test.db');
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000_000 };
   const storage = stack.use(await openStorage({ engine: 'sqlite', file }, { time: clock, ...bounds }));
-  const [lost, lostMasters] = [[] as unknown[], new Set<string>()];
+  const lost: unknown[] = [];
   let failures = 0;
   const events: RecordedEvents = {
     ...recordedEvents(),
-    limiterDegraded(error, masters = []) {
-      lost.push(error);
-      for (const master of masters) lostMasters.add(master);
-    },
+    limiterDegraded: (error) => lost.push(error),
     redisFailed: () => {
       failures += 1;
     },
   };
-  /** When the last save of each instance began that has ended. */
-  const savedMs: number[] = [];
   let started = 0;
   const start = async () => {
     const index = started;
     started += 1;
-    const { limits } = storage;
-    const raiseCounts: LimitStorage['raiseCounts'] = async (...args) => {
-      const beganMs = performance.now();
-      await limits.raiseCounts(...args);
-      savedMs[index] = beganMs;
-    };
-    const observed = { counts: (keyId: string) => limits.counts(keyId), raiseCounts } as LimitStorage;
     const limiter = new RedisLimiter({
-      storage: { limits: observed },
+      storage,
       time: clock,
       ...(!isServerTime && { serverTime: clock }),
       ...(keyPrefix !== undefined && { keyPrefix }),
@@ -93,7 +80,7 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
   stack.defer(() => over.abort());
   const running = stack.move();
   return {
-    ...{ clock, storage, events, limiters, lost, lostMasters, savedMs, start, issue, at, states },
+    ...{ clock, storage, events, limiters, lost, start, issue, at, states },
     /** How many calls and connection attempts failed. */
     failures: () => failures,
     until: (state: string) => untilTrue(() => states().every((each) => each === state), `all ${state}`),
@@ -117,12 +104,12 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
     },
     /** Calls all instances with each of the keys, again and again. */
     load(keys: readonly ApiKey[], { paceMs = 10, callers = 1 } = {}) {
-      const admitted = new Map<string, number[]>(keys.map(({ id }) => [id, []]));
+      const admitted = new Map(keys.map(({ id }) => [id, 0]));
       let decided = 0;
       let isEnding = false;
       const call = async (key: ApiKey, limiter: RedisLimiter) => {
         while (!isEnding && !over.signal.aborted) {
-          if (await charge(limiter, key)) admitted.get(key.id)?.push(performance.now());
+          if (await charge(limiter, key)) admitted.set(key.id, (admitted.get(key.id) ?? 0) + 1);
           decided += 1;
           await wait(paceMs);
         }
@@ -131,8 +118,8 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
         limiters.flatMap((each) => Array.from({ length: callers }, () => call(key, each))),
       );
       return {
-        /** The moments at which requests of a key were admitted. */
-        admitted: (key: ApiKey): readonly number[] => admitted.get(key.id) ?? [],
+        /** How many requests of a key were admitted. */
+        admitted: ({ id }: ApiKey) => admitted.get(id) ?? 0,
         /** Waits until some more requests were decided, which shows that none waits for as long as a fault lasts. */
         some() {
           const enough = decided + 50;
@@ -153,8 +140,6 @@ interface ClusterBenchOptions extends Omit<BenchOptions, 'url'> {
   readonly url?: string;
   readonly cluster: RedisCluster;
 }
-
-export type ClusterBench = Awaited<ReturnType<typeof clusterBench>>;
 
 /** Two instances on a cluster, of which each is told another node. */
 export async function clusterBench({ url, cluster, ...options }: ClusterBenchOptions) {
