@@ -3,7 +3,7 @@ import type { OperatorToken, Role } from '../../catalog/operator/access.ts';
 import { weightsOf } from '../../http/accept.ts';
 import { exampleOf } from '../../http/docs/described.ts';
 import { onceIdOf } from '../../http/operations/conditional.ts';
-import { type Operation, operation } from '../../http/operations/operation.ts';
+import type { Operation } from '../../http/operations/operation.ts';
 import { PLACE_PARAMETERS, pageLimit, pageOf, placeAnswer } from '../../http/operations/paging.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { CsvExports } from './csv.ts';
@@ -28,19 +28,15 @@ export const API_BASE = '/api/v1';
 
 /** Serves an operation over HTTP. A POST is done once for each `Idempotency-Key`. */
 export function overHttp(operated: OperatorOperation): ApiOperation {
-  const { id, method, path, tag, summary, description, permission, parameter, body, errors = [] } = operated;
-  return operation<ApiContext, Role, Exchange>(id, `${method} ${path as '/'}`, {
-    tag,
-    summary,
-    description,
-    permission,
+  const { parameter, errors = [] } = operated;
+  return {
+    ...operated,
     ...(parameter && { pathParameters: [parameter] }),
     queryParameters: queryOf(operated),
-    ...(body && { body }),
     success: successOf(operated),
-    errors: [...(parameter ? (['not_found'] as const) : []), ...errors],
+    errors: parameter ? ['not_found', ...errors] : errors,
     handle: (context, exchange) => respond(operated, context, exchange),
-  });
+  };
 }
 
 /** The success of an operation, with the example that its schema gives. */

@@ -50,20 +50,13 @@ export const whyRefused = operate('request.why', 'why', 'GET /why/{subject}', {
       );
     const keyId = key?.id ?? kept?.keyId ?? text;
     const latest = kept ?? latestFailure(recent.list({ keyId, limit: KEPT_OF_KEY_MAX }));
-    const { sentence, details } = latest
-      ? reasonFor(latest, key)
-      : { sentence: 'No refused or failed request of the key is kept.', details: [] };
-    const end = key && endOf(key, caller.now);
-    const words =
-      request || !end
-        ? [sentence, ...details]
-        : [
-            `${end.what} at ${utc(end.at)}: every request since then is a 401.`,
-            ...(latest ? [sentence, ...details] : []),
-          ];
-    return {
-      json: { sentence: words[0], details: words.slice(1), requestId: latest?.requestId ?? null, keyId },
-    };
+    const reason = latest && reasonFor(latest, key);
+    const end = key && !request ? endOf(key, caller.now) : undefined;
+    const [sentence = 'No refused or failed request of the key is kept.', ...details] = [
+      ...(end ? [`${end.what} at ${utc(end.at)}: every request since then is a 401.`] : []),
+      ...(reason ? [reason.sentence, ...reason.details] : []),
+    ];
+    return { json: { sentence, details, requestId: latest?.requestId ?? null, keyId } };
   },
 });
 

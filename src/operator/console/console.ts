@@ -147,10 +147,7 @@ function errorPage(answer: Answer, message: string, draw: Draw): Answer {
   const content = html`<h1>${title}</h1>
 <p class="lead" role="alert">${message}.</p>
 <p><a class="button" href="/console">Go to the overview</a></p>`;
-  return concluded(draw({ title, content }), answer);
-}
-
-/** A page in the place of the body of an answer. */
-function concluded({ headers: ofPage = [], ...shown }: Answer, { body: _, headers = [], ...answer }: Answer): Answer {
-  return { ...shown, ...answer, headers: [...ofPage, ...headers] };
+  const { headers: ofPage = [], ...shown } = draw({ title, content });
+  const { body: _, headers = [], ...failed } = answer;
+  return { ...shown, ...failed, headers: [...ofPage, ...headers] };
 }

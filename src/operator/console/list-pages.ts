@@ -3,16 +3,7 @@ import { placeText } from '../../http/operations/paging.ts';
 import { type Column, call, type OperatorOperation, parametersOf, type Result } from '../api/operation.ts';
 import { type ConsoleContext, type ConsoleRoute, onGet, type View } from './frame/context.ts';
 import { cardTable, counted, empty, foreign, moment, pager } from './frame/element.ts';
-import {
-  ANY,
-  addressOf,
-  choiceField,
-  csvLink,
-  filters as filterForm,
-  searchText,
-  textField,
-  wholeText,
-} from './frame/list.ts';
+import { addressOf, csvLink, optionList, searchText, textField, wholeText } from './frame/list.ts';
 import { timeText } from './range.ts';
 
 /** The pages of lists: the JSON of an operation as a table, with a form of its parameters, and CSV. */
@@ -159,16 +150,22 @@ function filtersOf(
 ): Html {
   const { query } = context.exchange;
   const fields = Object.entries(parametersOf(operation)).flatMap(([name, { label, values, choices, isWide }]) => {
-    const usual = name === 'sort' ? (operation.list?.sorts?.[0] ?? '') : '';
     const text = textIn(query, name, { isWide });
     if (label === undefined) return text === '' ? [] : [textField(name, name, text)];
-    const options = (choices ?? values)?.map((value) => ({ value, label: value.replaceAll('-', ' ') }));
-    if (!options) return [textField(name, label, text, { isWide: isWide ?? false })];
-    const all = name === 'sort' ? options : [ANY, ...options];
+    const usual = choices ?? values;
+    if (!usual) return [textField(name, label, text, { isWide: isWide ?? false })];
+    const isOrder = name === 'sort';
     // Any text may stand in the address, where the choices are only the usual ones.
-    const isOther = text !== '' && !options.some(({ value }) => value === text);
-    const offered = isOther ? [...all, { value: text, label: text }] : all;
-    return [choiceField(query, name, { label, options: offered, usual })];
+    const offered = new Set([...(isOrder ? [] : ['']), ...usual, ...(text === '' ? [] : [text])]);
+    const options = [...offered].map((value) => ({
+      value,
+      label: isOrder ? value.replaceAll('-', ' ') : value || 'any',
+    }));
+    return [
+      html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, text || options[0]?.value)}</select></div>`,
+    ];
   });
-  return fields.length === 0 ? html`` : filterForm(path, fields, { isFiltered });
+  if (fields.length === 0) return html``;
+  const reset = isFiltered ? html`<a class="button" href="/console${path}">Reset</a>` : '';
+  return html`<form class="list-filters" role="search" action="/console${path}">${fields}<div class="row"><button>Show</button>${reset}</div></form>`;
 }

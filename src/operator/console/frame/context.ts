@@ -70,7 +70,6 @@ export interface View {
   readonly title: string;
   readonly content: Html;
   readonly status?: number;
-  readonly headers?: readonly string[];
 }
 
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */

@@ -71,7 +71,7 @@ ${view.content}
   return documentOf(view, body, 'bare');
 }
 
-function documentOf({ title, status = 200, headers = [] }: View, body: Html, kind: string): Answer {
+function documentOf({ title, status = 200 }: View, body: Html, kind: string): Answer {
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>
@@ -88,5 +88,5 @@ ${body}
 </body>
 </html>
 `;
-  return { status, headers: [...PAGE_HEADERS, ...headers], contentType: HTML_TYPE, body: text };
+  return { status, headers: PAGE_HEADERS, contentType: HTML_TYPE, body: text };
 }

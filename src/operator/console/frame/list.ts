@@ -18,22 +18,6 @@ export interface Option {
   readonly label: string;
 }
 
-/** The default of most filters. */
-export const ANY: Option = { value: '', label: 'any' };
-
-interface ChoiceField {
-  readonly label: string;
-  readonly options: readonly Option[];
-  /** The value without one in the address. */
-  readonly usual?: string;
-}
-
-/** A field of a filter with a closed set of values. */
-export function choiceField(query: URLSearchParams, name: string, { label, options, usual = '' }: ChoiceField): Html {
-  const asked = query.get(name) || usual;
-  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, asked)}</select></div>`;
-}
-
 /** The options of a field, one of them chosen. */
 export function optionList(options: readonly Option[], chosen = ''): Html[] {
   return options.map(
@@ -50,12 +34,6 @@ export function textField(
 ): Html {
   const max = isWide ? SEARCH_CHARACTERS_MAX : 255;
   return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"${placeholder === '' ? '' : html` placeholder="${placeholder}"`}></div>`;
-}
-
-/** The filters of a list, sent as its address. */
-export function filters(path: string, fields: readonly Html[], { isFiltered }: { isFiltered: boolean }): Html {
-  const all = isFiltered ? html`<a class="button" href="/console${path}">Reset</a>` : '';
-  return html`<form class="list-filters" role="search" action="/console${path}">${fields}<div class="row"><button>Show</button>${all}</div></form>`;
 }
 
 interface Choice {
