@@ -104,8 +104,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   const limiter = opened.use(await openLimiter(config, { storage, time, events }));
   await prepare?.(storage, time.now().unix);
   const parts = { storage, limiter, time, events, metrics, tracing };
-  const bounded = { ...config, connectionsMax: boundedConnections(config.connectionsMax, events) };
-  const service = opened.use(await startService(bounded, { ...parts, ...(examine && { examine }) }));
+  const service = opened.use(await startService(config, { ...parts, ...(examine && { examine }) }));
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
     const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
@@ -117,13 +116,17 @@ export async function openService(config: Config, options: OpenOptions): Promise
   return { service, storage, time, failed, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** Keeps descriptors for files, the database and the operator listener: without one a connection ends uncounted. */
-function boundedConnections(wanted: number, events: Events): number {
+/**
+ * The most connections of each listener. Descriptors are kept for files and the database: without one a connection ends
+ * uncounted. The operator listener has half of what the public one leaves, so that neither takes those of the other.
+ */
+function boundedConnections(wanted: number, events: Events) {
   const limits = existsSync(PROCESS_LIMITS) ? readFileSync(PROCESS_LIMITS, 'utf8') : '';
   const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
   const most = Math.max(files - DESCRIPTORS_KEPT, Math.floor(files / 4));
   if (wanted > most) events.connectionsBounded(most);
-  return Math.min(wanted, most);
+  const publicMax = Math.min(wanted, most);
+  return { publicMax, operatorMax: Math.min(wanted, Math.ceil((files - publicMax) / 2)) };
 }
 
 /** Starts sending traces. Throws `ServiceNotStarted` if OpenTelemetry is not installed. */
@@ -198,13 +201,14 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     url: () => url,
     operatorUrl: () => operatorUrl,
   });
+  const { publicMax, operatorMax } = boundedConnections(config.connectionsMax, events);
   const operatorUrl = await open(operator, 'OPERATOR_PORT', {
     host: config.operatorHost,
     port: config.operatorPort,
-    connectionsMax: config.connectionsMax,
+    connectionsMax: operatorMax,
   });
-  const { host, port, connectionsMax } = config;
-  const origin = await open(tracing.requests(serve), 'PORT', { host, port, connectionsMax });
+  const { host, port } = config;
+  const origin = await open(tracing.requests(serve), 'PORT', { host, port, connectionsMax: publicMax });
   url = `${origin}/v1`;
   health.start();
   started.defer(() => health.stop());
