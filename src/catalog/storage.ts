@@ -7,7 +7,7 @@ import type { SessionStorage, TokenStorage } from './operator/access.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
 import type { UsageStorage } from './usage.ts';
-import type { LimitStorage } from './window-counts.ts';
+import type { KeyNearLimit, LimitStorage } from './window-counts.ts';
 
 /**
  * The guarantees of every engine. One method is one atomic transaction, and when a writing method's promise is
@@ -58,8 +58,8 @@ export interface Capacity {
   readonly logBytes: number;
   /** Free on the disk of an embedded database; NaN for a server's, which is not known. */
   readonly diskFreeBytes: number;
-  /** The keys that used `NEAR_LIMIT_PERCENT` or more of their limit of the UTC day, as far as counts are saved. */
-  readonly keysNearDayLimit: number;
+  /** The keys that are near their limit of the UTC day, as far as counts are saved. */
+  readonly keysNearDayLimit: readonly KeyNearLimit[];
 }
 
 /**

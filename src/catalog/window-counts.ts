@@ -74,6 +74,12 @@ export function refusedUntil(counts: Counts | undefined, limits: Limits, now: nu
 /** From this share of its day's limit on a key is near it: in the metric, the alert and the meters of the console. */
 export const NEAR_LIMIT_PERCENT = 80;
 
+/** A key that used `NEAR_LIMIT_PERCENT` or more of its limit of the UTC day, or all of it. */
+export interface KeyNearLimit {
+  readonly keyId: string;
+  readonly use: 'near' | 'reached';
+}
+
 export interface LimitStorage {
   /** The counts of a key, as they are stored after the call; undefined without any. Many at once cost few queries. */
   counts(keyId: string): Promise<WindowCounts | undefined>;
@@ -86,4 +92,6 @@ export interface LimitStorage {
    * no other instance can store any. So several may save in any order, however long one is held up.
    */
   raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void>;
+  /** Those that no process was given on this UTC day: each is news once, if a crash does not lose it. */
+  news(found: readonly KeyNearLimit[]): Promise<KeyNearLimit[]>;
 }

@@ -6,9 +6,15 @@ import { measureCapacity } from './capacity.ts';
 
 test('how full the catalog is is measured at the start and every ten seconds, also after a failure', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const part = { listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 6 };
+  const part = {
+    listBytes: 2,
+    databaseBytes: 3,
+    logBytes: 4,
+    diskFreeBytes: 5,
+    keysNearDayLimit: [{ keyId: 'key_1', use: 'reached' }],
+  } as const;
   let asked = 0;
-  const told: object[] = [];
+  const [told, news] = [[] as object[], [] as object[]];
   using _measuring = await measureCapacity({
     storage: {
       capacity: async () => {
@@ -16,9 +22,10 @@ test('how full the catalog is is measured at the start and every ten seconds, al
         if (asked === 2) throw new Error('away');
         return { categories: asked, ...part };
       },
+      limits: { news: async (found) => (asked === 1 ? [...found] : Promise.reject(new Error('full'))) },
     },
     time: manualClock(),
-    events: { capacityMeasured: (measured) => told.push(measured) },
+    events: { capacityMeasured: (measured) => told.push(measured), keyNearLimit: (each) => news.push(each) },
     bounds: { categoriesMax: 10, categoriesBytesMax: 1_000 },
   });
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000 };
@@ -31,5 +38,6 @@ test('how full the catalog is is measured at the start and every ten seconds, al
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   t.mock.timers.tick(10_000);
   await untilEqual(() => told.length, 2);
+  assert.deepEqual(news, part.keysNearDayLimit);
   assert.deepEqual(told[1], { categories: 3, ...part, ...bounds });
 });

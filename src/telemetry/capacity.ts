@@ -6,9 +6,9 @@ import type { Events } from './events.ts';
 const MEASURE_INTERVAL_MS = 10_000;
 
 interface CapacityOptions {
-  readonly storage: Pick<Storage, 'capacity'>;
+  readonly storage: Pick<Storage, 'capacity'> & { readonly limits: Pick<Storage['limits'], 'news'> };
   readonly time: Time;
-  readonly events: Pick<Events, 'capacityMeasured'>;
+  readonly events: Pick<Events, 'capacityMeasured' | 'keyNearLimit'>;
   readonly bounds: { readonly categoriesMax: number; readonly categoriesBytesMax: number };
 }
 
@@ -17,7 +17,9 @@ export async function measureCapacity({ storage, time, events, bounds }: Capacit
   const measure = oneAtATime(async () => {
     // Storage reports its own failures.
     const capacity = await storage.capacity().catch(() => undefined);
-    if (capacity) events.capacityMeasured({ ...capacity, ...bounds });
+    if (!capacity) return;
+    events.capacityMeasured({ ...capacity, ...bounds });
+    for (const each of await storage.limits.news(capacity.keysNearDayLimit).catch(() => [])) events.keyNearLimit(each);
   });
   await measure();
   return time.setInterval(measure, MEASURE_INTERVAL_MS).unref();

@@ -106,12 +106,26 @@ const REDIS = { redis: 'redis://r' };
 const BY = { actor: 'ann', via: 'api' } as const;
 const CHANGED = { id: 1, at: 2, operator: BY, action: 'key.create', target: 'key_1', before: null, after: {} } as const;
 const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
-const CAPACITY = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5, keysNearDayLimit: 8 };
+const NEAR = { keyId: 'key_1', use: 'near' } as const;
+const CAPACITY = {
+  categories: 1,
+  listBytes: 2,
+  databaseBytes: 3,
+  logBytes: 4,
+  diskFreeBytes: 5,
+  keysNearDayLimit: [NEAR],
+};
 const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
 
 /** Level and event of the line that is written, if there is one; the samples that change; members made of others. */
 const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?: object, members?: object][] = [
   ['warn key_banned', (to) => to.keyBanned({ ...BAN, level: 2 }, 'pro'), { 'bans_total{plan="pro"}': 1 }, BANNED],
+  [
+    'warn key_near_day_limit',
+    (to) => to.keyNearLimit(NEAR),
+    { 'day_limit_news_total{use="near"}': 1 },
+    { keyId: 'key_1' },
+  ],
   ['error counts_not_saved', (to) => to.countsNotSaved(FAILED), { count_save_failures_total: 1 }],
   ['', (to) => to.countsNotSaved(OWN), { count_save_failures_total: 2 }],
   ['', (to) => to.requestCounted(2_000), DURATION('redis_count_duration_seconds', 2)],
@@ -180,7 +194,7 @@ const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?
       database_bytes: 3,
       database_log_bytes: 4,
       disk_free_bytes: 5,
-      keys_near_day_limit: 8,
+      keys_near_day_limit: 1,
     },
   ],
   ['info operator_change', (to) => to.operatorChanged(CHANGED), {}, { ...BY, action: 'key.create', target: 'key_1' }],

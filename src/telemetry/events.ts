@@ -4,6 +4,7 @@ import type { Ban } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Capacity } from '../catalog/storage.ts';
+import type { KeyNearLimit } from '../catalog/window-counts.ts';
 import { AddressList } from '../stdx/address-list.ts';
 import { FailureLog } from './failure-log.ts';
 import type { Metrics } from './metrics.ts';
@@ -200,6 +201,11 @@ function limitEvents({ log, metrics, redis, outages }: LineSinks) {
       const { keyId, startedAt, endsAt, level: banLevel, reason } = ban;
       log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, banLevel, reason });
     },
+    /** Told once a UTC day, by one of all instances. */
+    keyNearLimit({ keyId, use }: KeyNearLimit) {
+      metrics.dayLimitNews.inc({ use });
+      log.warn({ event: `key_${use}_day_limit`, keyId });
+    },
     /** Counts or bans stay in memory until the next try. `storageFailing` logs it, once. */
     countsNotSaved(error: unknown) {
       metrics.unsavedCounts.inc();
@@ -328,7 +334,7 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
       metrics.databaseBytes.set(measured.databaseBytes);
       metrics.databaseLogBytes.set(measured.logBytes);
       metrics.diskFreeBytes.set(measured.diskFreeBytes);
-      metrics.keysNearDayLimit.set(measured.keysNearDayLimit);
+      metrics.keysNearDayLimit.set(measured.keysNearDayLimit.length);
     },
     operatorChanged: ({ operator, action, target }: AuditEntry) =>
       log.info({ event: 'operator_change', ...operator, action, target }),

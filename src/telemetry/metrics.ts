@@ -42,6 +42,7 @@ export function createMetrics() {
     metrics.bans.inc({ plan }, 0);
     for (const reason of REFUSALS) metrics.refusals.inc({ ...API_SIDE, plan, reason }, 0);
   }
+  for (const use of ['near', 'reached']) metrics.dayLimitNews.inc({ use }, 0);
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
   metrics.redisMasterLost.set(0);
   return { registry, ...metrics };
@@ -105,6 +106,11 @@ function limitMetrics({ counter, gauge, histogram }: Makers) {
     keysNearDayLimit: gauge(
       'keys_near_day_limit',
       `Keys that used ${NEAR_LIMIT_PERCENT} % or more of their limit of the UTC day, of all instances`,
+    ),
+    dayLimitNews: counter(
+      'day_limit_news_total',
+      `Keys that came near their limit of the UTC day (${NEAR_LIMIT_PERCENT} %) or reached it, each once a day, of all instances`,
+      ['use'],
     ),
     limiterDegraded: gauge(
       'limiter_degraded',

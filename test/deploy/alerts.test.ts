@@ -78,7 +78,7 @@ const TROUBLE: Record<string, AllSeries> = {
     pet_catalog_backup_timestamp_seconds: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
     pet_catalog_backup_interval_seconds: gauge(300, 300),
   },
-  PetCatalogKeysNearLimit: { pet_catalog_keys_near_day_limit: gauge(0, 2) },
+  PetCatalogKeysNearLimit: { 'pet_catalog_day_limit_news_total{use="near"}': counter(0, 0.1) },
   PetCatalogNearlyFull: {
     pet_catalog_categories: gauge(900, 901),
     pet_catalog_categories_max: gauge(1_000, 1_000),
@@ -224,7 +224,16 @@ suite('the alerts', { skip: noPromtool }, () => {
         ['PetCatalogErrors', BEGINS_SECONDS + 300, 1],
       ],
     };
-    for (const step of STEPS_SECONDS) assert.equal(complaints([...passed, outage], step), '', `every ${step} s`);
+    const first: Job = {
+      job: 'the first key of a day',
+      series: { 'pet_catalog_day_limit_news_total{use="reached"}': (at) => (at < BEGINS_SECONDS ? 0 : 1) },
+      firing: [
+        ['PetCatalogKeysNearLimit', BEGINS_SECONDS - 1, 0],
+        ['PetCatalogKeysNearLimit', BEGINS_SECONDS + BEGINS_LATE_SECONDS, 1],
+        ['PetCatalogKeysNearLimit', BEGINS_SECONDS + ENDS_LATE_SECONDS, 0],
+      ],
+    };
+    for (const step of STEPS_SECONDS) assert.equal(complaints([...passed, outage, first], step), '', `every ${step} s`);
   });
 
   test('a service that does not answer, was never seen, or is no longer scraped, is down', () => {

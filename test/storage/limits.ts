@@ -35,7 +35,9 @@ export function limitsContract(check: Check): void {
     ]);
   });
 
-  check('the keys near the limit of the day are counted', async ({ storage }) => {
+  check('the keys near the limit of the day are found, and are news once on it', async (bench) => {
+    const { storage } = bench;
+    const ids: string[] = [];
     for (const [limit, dayUsed, day] of [
       [10, 7, TODAY],
       [10, 8, TODAY],
@@ -43,9 +45,22 @@ export function limitsContract(check: Check): void {
       [10, 9, TODAY - 1],
     ] as const) {
       const { key } = await issue(storage, { plan: 'enterprise', limits: { minute: 1, day: limit } });
+      ids.push(key.id);
       await storage.limits.saveCounts([{ ...NO_COUNTS, keyId: key.id, day, dayUsed }]);
     }
-    assert.equal((await storage.capacity()).keysNearDayLimit, 2);
+    const [, near = '', reached = ''] = ids;
+    const found = [
+      { keyId: near, use: 'near' },
+      { keyId: reached, use: 'reached' },
+    ] as const;
+    const byId = (each: readonly { keyId: string }[]) => each.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
+    assert.deepEqual(byId((await storage.capacity()).keysNearDayLimit), byId(found));
+    await using other = await bench.another();
+    const told = await Promise.all([storage, other].map(({ limits }) => limits.news(found)));
+    assert.deepEqual(byId(told.flat()), byId(found), 'to one of two processes');
+    await bench.reopen();
+    const later = [...found, { keyId: near, use: 'reached' } as const];
+    assert.deepEqual(await bench.storage.limits.news(later), later.slice(2), 'not again after a restart');
   });
 
   check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {

@@ -1,16 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
-import { type LimitStorage, NEAR_LIMIT_PERCENT, type WindowCounts } from '../../catalog/window-counts.ts';
+import {
+  type KeyNearLimit,
+  type LimitStorage,
+  NEAR_LIMIT_PERCENT,
+  type WindowCounts,
+} from '../../catalog/window-counts.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { Transaction } from '../engine.ts';
 import { coalesceLookups } from './lookups.ts';
-import { one, rowsInsert } from './statement.ts';
+import { attemptOf, once } from './once.ts';
+import { rowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
 /** So few that reading them takes some milliseconds. */
 const ROWS_AT_ONCE = 2_000;
+/** Keys told of lately; of one that is forgotten here storage is asked. */
+const TOLD_MAX = 200_000;
 /** The columns of each window, in the order in which `merged` compares them. */
 const WINDOWS = [
   ['minute_reset', 'minute_ends', 'minute_used'],
@@ -29,6 +38,7 @@ const REPLACE = onConflict(([reset, window], column) =>
 export class SqlLimits extends SqlNoun implements LimitStorage {
   readonly #replaceCounts = rowsInsert('window_counts', REPLACE);
   readonly #raiseCounts = rowsInsert('window_counts');
+  readonly #told = new BoundedMap<true>(TOLD_MAX);
 
   readonly counts = coalesceLookups(async (keyIds) => {
     const rows = await this.rows<Tables['window_counts']>(sql`
@@ -60,26 +70,41 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
     );
   }
 
-  /** The number of keys near the limit of this day. Lets requests be served between parts of the counts. */
-  async countNearDayLimit(): Promise<number> {
+  /** The keys near the limit of this day. Lets requests be served between parts of the counts. */
+  async findNearDayLimit(): Promise<KeyNearLimit[]> {
     const today = Math.floor(this.now / DAY_SECONDS);
-    let near = 0;
-    for (let behind: string | null = ''; behind !== null; await nextTurn()) {
+    const found: KeyNearLimit[] = [];
+    for (let behind: string | undefined = ''; behind !== undefined; await nextTurn()) {
       const after: string = behind;
-      const some = await this.transactions.read((db) =>
-        one<{ near: number; last: string | null }>(
-          db,
-          sql`
-          select max(key_id) as last, count(api_keys.id) as near
-          from (select * from window_counts where key_id > ${after} order by key_id limit ${ROWS_AT_ONCE}) as counts
-          left join api_keys on api_keys.id = key_id and day >= ${today}
-            and 100 * day_used >= ${NEAR_LIMIT_PERCENT} * per_day`,
-        ),
-      );
-      near += Number(some.near);
-      behind = some.last;
+      // The last of the part is there in any case, and without a share if its key is not near.
+      const rows = await this.rows<{ key_id: string; percent: number | null }>(sql`
+        with part as (select * from window_counts where key_id > ${after} order by key_id limit ${ROWS_AT_ONCE})
+        select key_id, 100 * day_used / per_day as percent from part left join api_keys on id = key_id
+          and day >= ${today} and 100 * day_used >= ${NEAR_LIMIT_PERCENT} * per_day
+        where id is not null or key_id = (select max(key_id) from part) order by key_id`);
+      for (const { key_id: keyId, percent } of rows) {
+        if (percent !== null) found.push({ keyId, use: percent < 100 ? 'near' : 'reached' });
+      }
+      behind = rows.at(-1)?.key_id;
     }
-    return near;
+    return found;
+  }
+
+  async news(found: readonly KeyNearLimit[]): Promise<KeyNearLimit[]> {
+    const today = Math.floor(this.now / DAY_SECONDS);
+    const attempts = new Map(found.map((each) => [`${each.use} limit of ${each.keyId} on ${today}`, each]));
+    const unknown = [...attempts].filter(([attempt]) => !this.#told.has(attempt)).slice(0, ROWS_AT_ONCE);
+    if (unknown.length === 0) return [];
+    const news = await this.transactions.transactUnlocked(async (trx) => {
+      const first: KeyNearLimit[] = [];
+      for (const [attempt, each] of unknown) {
+        const { isReplay } = await once(trx, { ...attemptOf(attempt), now: this.now }, async () => {});
+        if (!isReplay) first.push(each);
+      }
+      return first;
+    });
+    for (const [attempt] of unknown) this.#told.set(attempt, true);
+    return news;
   }
 }
 

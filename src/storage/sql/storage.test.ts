@@ -29,7 +29,7 @@ onSqlite('more keys than are read at once are counted once each', async ({ stora
   });
   const [day, dayUsed] = [Math.floor(NOW / 86_400), key.limits.day];
   await limits.saveCounts(ids.map((keyId) => ({ ...NO_COUNTS, keyId, day, dayUsed })));
-  assert.equal(await limits.countNearDayLimit(), 4_000);
+  assert.equal((await limits.findNearDayLimit()).length, 4_000);
 });
 
 test('a plan and a scope of a later release are kept as they are', async () => {

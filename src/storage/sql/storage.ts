@@ -89,7 +89,7 @@ export class SqlStorage implements Storage {
       one<Tables['category_counter']>(db, sql`select * from category_counter`),
     );
     const size = await this.transactions.engine.size();
-    const keysNearDayLimit = await this.limits.countNearDayLimit();
+    const keysNearDayLimit = await this.limits.findNearDayLimit();
     return { categories: count, listBytes: LIST_START_BYTES + bytes, ...size, keysNearDayLimit };
   }
 
