@@ -24,6 +24,7 @@ test('a service without settings has the documented defaults', () => {
     categoriesBytesMax: 67_108_864,
     banAfterRefusals: 60,
     backups: undefined,
+    auditKeptSeconds: 2 * 365 * 86_400,
     corsOrigins: [],
     securityContact: undefined,
     logLevel: 'info',

@@ -7,6 +7,7 @@ import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS } from './telemetry/events.ts';
 
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
+const AUDIT_SECONDS_MAX = 100 * 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
 /** The number of letters that a name in `.env` may be from a setting's to be taken for a slip of the pen. */
 const SLIP_LETTERS_MAX = 2;
@@ -50,6 +51,7 @@ export const SETTINGS = {
   BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
   BACKUP_EVERY: { default: '24h', about: 'time between backups' },
   BACKUP_KEEP: { default: '14', about: 'number of newest backups that stay' },
+  AUDIT_KEPT: { default: '2y', about: 'time that the audit keeps changes by keys; others stay' },
   CONNECTIONS_MAX: { default: '4000', about: 'connections at once; beyond, an unread one or the new one is closed' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
@@ -182,6 +184,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
       everySeconds: read('BACKUP_EVERY', duration('such as 10m, 6h or 24h', { min: 1, max: INTERVAL_SECONDS_MAX })),
       keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)),
     }),
+    auditKeptSeconds: read('AUDIT_KEPT', duration('such as 90d or 2y', { min: DAY_SECONDS, max: AUDIT_SECONDS_MAX })),
     connectionsMax: read('CONNECTIONS_MAX', wholeNumber(1, 1_000_000)),
     corsOrigins: read('CORS_ORIGINS', origins),
     securityContact: read('SECURITY_CONTACT', optional(contact)),

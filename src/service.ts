@@ -157,7 +157,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const catchUp = await follow({ storage, authenticator, categories, events });
 
   started.use(setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref());
-  started.use(setInterval(() => storage.history.purge().catch(events.historyNotPurged), PURGE_INTERVAL_MS).unref());
+  const purgeAudit = () => storage.audit.purge(config.auditKeptSeconds).catch(events.auditNotPurged);
+  started.use(setInterval(purgeAudit, PURGE_INTERVAL_MS).unref());
   started.use(await measureCapacity({ storage, time, events, bounds: config }));
   started.use(await followAudit(storage.audit, events.operatorChanged));
 

@@ -1,10 +1,13 @@
+/** The ways of operators, of the service itself, and of the API keys of customers. */
+export const WAYS = ['cli', 'console', 'proxy', 'api', 'service', 'key'] as const;
+
 /**
  * Who makes a change, and how: a system user on the command line, a session of the console, a sign-in by the proxy
- * in front, a token of the API, or the service itself by the name of its machine.
+ * in front, a token of the API, the service itself by the name of its machine, or an API key by its id.
  */
 export interface Operator {
   readonly actor: string;
-  readonly via: 'cli' | 'console' | 'proxy' | 'api' | 'service';
+  readonly via: (typeof WAYS)[number];
   /** The system's user, where the actor is a name that was given. */
   readonly user?: string;
 }
@@ -26,6 +29,10 @@ export const AUDIT_ACTIONS = [
   'operator.revoke',
   'console.open',
   'console.revoke',
+  'order.place',
+  'order.cancel',
+  'pet.create',
+  'pet.update',
 ] as const;
 
 /** The target of entries about the service as a whole. */
@@ -54,41 +61,65 @@ export interface ServiceEvent {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** One change by an operator, written in the transaction of the change and never altered; or a service event. */
+/** One change, written in the transaction of the change and never altered; or a service event. */
 export interface AuditEntry {
-  /** Ascends with every entry. */
-  readonly id: number;
+  /** Its number; that of an entry by a key has `k` before it. Each kind ascends. */
+  readonly id: string;
   /** Unix seconds. */
   readonly at: number;
   readonly operator: Operator;
-  readonly action: AuditAction;
+  readonly action: AuditAction | 'category.create';
   readonly target: string;
+  /** The request of a key, and the SHA-256 of its `Idempotency-Key`; null where there was none. */
+  readonly requestId?: string | null;
+  readonly idempotencyKey?: string | null;
   /** The changed members, before and after; null where there was nothing. Never a secret. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
+/** Filters, which combine. */
 export interface AuditQuery {
   /** Unix seconds. */
   readonly since: number;
+  /** Only entries before this moment. */
+  readonly until?: number | undefined;
   readonly limit: number;
-  /** Only entries with a smaller id. */
-  readonly before?: number | undefined;
-  /** Only entries with a greater id, and oldest first. */
-  readonly after?: number | undefined;
+  /** Only entries older than this one. */
+  readonly before?: Pick<AuditEntry, 'at' | 'id'> | undefined;
+  /** Only entries by operators with a greater id, and oldest first. */
+  readonly after?: string | undefined;
   readonly target?: string | undefined;
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
+  readonly via?: Operator['via'] | undefined;
+  /** Only changes by this key, or by the keys that this customer owns. */
+  readonly key?: string | undefined;
+  readonly owner?: string | undefined;
   /** A text before or after the change, regardless of case. */
   readonly text?: string | undefined;
 }
 
+/** An order, a pet or a category with its entries. */
+export interface History<T> {
+  /** As it is; as it last was, if it was removed. */
+  readonly resource: T;
+  /** True if it was cancelled or deleted: the public API has it no longer. */
+  readonly isRemoved: boolean;
+  /** The oldest first: its creation, and the latest changes. */
+  readonly entries: readonly AuditEntry[];
+}
+
 export interface AuditStorage {
   /**
-   * A page of the audit log, newest first; of one target, actor or action if it is named. Service events are listed
-   * only where `SERVICE_TARGET` is named.
+   * A page of the audit, newest first. Entries by keys are listed only where `via`, `key`, `owner` or `target` asks for
+   * them, service events only where `SERVICE_TARGET` is named.
    */
   list(query: AuditQuery): Promise<AuditEntry[]>;
+  /** The ten latest changes by keys with a request id or an `Idempotency-Key`, newest first. */
+  search(text: string): Promise<AuditEntry[]>;
   /** Adds a service event; the latest thousand are kept. */
   addEvent(event: ServiceEvent, by: Operator): Promise<void>;
+  /** Deletes entries by keys that are so many seconds old. */
+  purge(keptSeconds: number): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
-import type { Operator } from './audit.ts';
-import type { History } from './history.ts';
+import type { History, Operator } from './audit.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { Id, Name, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, validator } from './validate.ts';

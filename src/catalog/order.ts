@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
+import type { History } from './audit.ts';
 import { CatalogError, invalid } from './error.ts';
-import type { History } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { Pet } from './pet.ts';
 import { Id, type PageQuery, type Precondition } from './resource.ts';

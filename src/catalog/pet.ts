@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import type { History } from './audit.ts';
 import { invalid } from './error.ts';
-import type { History } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { Id, Name, type PageQuery, type Precondition } from './resource.ts';
 import { mistyped, objectOf, validator } from './validate.ts';

@@ -1,7 +1,6 @@
 import type { KeyStorage } from './api-key.ts';
 import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
-import type { HistoryStorage } from './history.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { SessionStorage, TokenStorage } from './operator/access.ts';
 import type { OrderStorage } from './order.ts';
@@ -21,7 +20,6 @@ export interface Storage extends AsyncDisposable {
   readonly categories: CategoryStorage;
   readonly pets: PetStorage;
   readonly orders: OrderStorage;
-  readonly history: HistoryStorage;
   readonly keys: KeyStorage;
   readonly limits: LimitStorage;
   readonly usage: UsageStorage;

@@ -6,6 +6,9 @@ import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 
+const NOTHING = 'pet-catalog: Nothing was imported: stdin has 2 invalid records';
+const noCategory = (id: string) => `There is no category ${id}; the list of categories shows them all`;
+
 test('an import reads what it is told to, as it is told to, within the bounds, and says how far it is', async () => {
   using folder = temporaryFolder();
   const shown: unknown[] = [];
@@ -22,49 +25,22 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
   writeFileSync(join(folder.path, 'long.json'), JSON.stringify([{ name: 'long', description: 'x'.repeat(1_000) }]));
   assert.deepEqual(await categories('import', 'lines.csv', '--format', 'ndjson'), [0, '', 'Imported 2 categories']);
   assert.deepEqual(shown, [['Importing', 2, 2]]);
-  const [code, stdout, ...told] = await categories('import', '-', '--format', 'ndjson');
+  const told = await categories('import', '-', '--format', 'ndjson');
   assert.deepEqual(
-    [code, stdout, told.map((line) => `${line}`.split(';')[0])],
-    [
-      1,
-      '',
-      [
-        'stdin:2: record 2: name is empty',
-        'stdin:3: record 3: name is missing',
-        'pet-catalog: Nothing was imported: stdin has 2 invalid records',
-      ],
-    ],
+    told.map((line) => `${line}`.split(';')[0]),
+    ['1', '', 'stdin:2: record 2: name is empty', 'stdin:3: record 3: name is missing', NOTHING],
   );
   sent = Buffer.from([0xff]);
-  assert.deepEqual(await categories('import', '-', '--format', 'csv'), [
-    1,
-    '',
-    'pet-catalog: Cannot read stdin: The file is not UTF-8 text; save it as UTF-8',
-  ]);
-  assert.deepEqual(await categories('import', '-'), [
-    2,
-    '',
-    'pet-catalog: stdin has no file name that shows the format; add --format',
-  ]);
-  assert.deepEqual(await categories('import', 'none.csv'), [
-    1,
-    '',
-    "pet-catalog: Cannot read none.csv: ENOENT: no such file or directory, open 'none.csv'",
-  ]);
+  for (const [code, args, message] of [
+    [1, 'import - --format csv', 'Cannot read stdin: The file is not UTF-8 text; save it as UTF-8'],
+    [2, 'import -', 'stdin has no file name that shows the format; add --format'],
+    [1, 'import none.csv', "Cannot read none.csv: ENOENT: no such file or directory, open 'none.csv'"],
+    ...['12345678', `${Number.MAX_SAFE_INTEGER}`].map((id) => [1, `delete ${id}`, noCategory(id)] as const),
+    ...['0', '-1', '1.0', `${2 ** 53}`].map((id) => [1, `rename -- ${id} x`, noCategory(id)] as const),
+  ] as const)
+    assert.deepEqual(await categories(...args.split(' ')), [code, '', `pet-catalog: ${message}`], args);
   const [full, , why] = await categories('import', 'long.json', '--categories-bytes-max', '1024');
   assert.deepEqual([full, `${why}`.includes('CATEGORIES_BYTES_MAX')], [1, true], `${why}`);
-  for (const id of ['12345678', `${Number.MAX_SAFE_INTEGER}`])
-    assert.deepEqual(await categories('delete', id), [
-      1,
-      '',
-      `pet-catalog: There is no category ${id}; the list of categories shows them all`,
-    ]);
-  for (const id of ['0', '-1', '1.0', `${Number.MAX_SAFE_INTEGER + 1}`])
-    assert.deepEqual(await categories('rename', '--', id, 'x'), [
-      1,
-      '',
-      `pet-catalog: There is no category ${id}; the list of categories shows them all`,
-    ]);
   assert.deepEqual(readdirSync(join(folder.path, 'data')), ['pet-catalog.db'], 'its log is folded in');
   const { stdout: audit } = await run(['audit'], { cwd: folder.path });
   assert.match(audit, new RegExp(` ${userInfo().username} +cli +categories.import +categories +null → .*"count":2`));

@@ -87,7 +87,7 @@ for (const [engine, place, skip] of [
       await assert.rejects(opened, /its tables are of 0\.1\.0; run `pet-catalog migrate` of 0\.3\.0 first$/);
     }
     assert.deepEqual(await database.execute('select name from kysely_migration'), names);
-    await assert.rejects(database.execute('select request_id from history'), /no such table|does not exist/);
+    await assert.rejects(database.execute('select request_id from changes'), /no such table|does not exist/);
   });
 
   test(`tables that need a later release are refused and left alone, on ${engine}`, { skip }, async () => {
@@ -158,7 +158,7 @@ test('SQLite tables that are up to date are opened while another process writes'
 /** Puts the tables back to those of 0.2.0. */
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
-  await db.run(sql`drop table history`);
+  await db.run(sql`drop table changes`);
   await db.run(sql`drop table database_properties`);
   for (const table of [sql`api_keys`, sql`window_counts`])
     for (const column of [sql`minute_reset`, sql`day_reset`])

@@ -31,6 +31,7 @@ const MIGRATIONS = {
   '016-history': async () => (await import('./migrations/third-release.ts')).history,
   '017-database-properties': async () => (await import('./migrations/database-properties.ts')).databaseProperties,
   '018-resets': async () => (await import('./migrations/third-release.ts')).resets,
+  '019-changes': async () => (await import('./migrations/third-release.ts')).changes,
 };
 
 /** The names under which a database records the migrations applied to it. */

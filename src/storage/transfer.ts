@@ -19,7 +19,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   key_changes: 'empty',
   pets: 'empty',
   orders: 'empty',
-  history: 'empty',
+  changes: 'empty',
   last_ids: 'made with rows',
   api_keys: 'empty',
   api_key_secrets: 'empty',

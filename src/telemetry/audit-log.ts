@@ -2,11 +2,13 @@ import { hostname } from 'node:os';
 import type { AuditEntry, AuditStorage, ServiceEvent } from '../catalog/audit.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
+type EventStorage = Pick<AuditStorage, 'addEvent'>;
+
 const INTERVAL_MS = 1_000;
 const ENTRIES_AT_ONCE = 100;
 
 /** Stores service events: now, within a second of each, and when disposed of. Those that storage cannot take wait. */
-export async function storeEvents(audit: AuditStorage, waiting: ServiceEvent[]): Promise<AsyncDisposable> {
+export async function storeEvents(audit: EventStorage, waiting: ServiceEvent[]): Promise<AsyncDisposable> {
   const by = { actor: hostname(), via: 'service' } as const;
   const store = oneAtATime(async () => {
     for (let [event] = waiting; event; [event] = waiting) {
@@ -23,10 +25,10 @@ export async function storeEvents(audit: AuditStorage, waiting: ServiceEvent[]):
  * command or another instance. While storage cannot be read the changes wait.
  */
 export async function followAudit(
-  audit: AuditStorage,
+  audit: Pick<AuditStorage, 'list'>,
   onChange: (entry: AuditEntry) => void,
 ): Promise<AsyncDisposable> {
-  let last = (await audit.list({ since: 0, limit: 1 }))[0]?.id ?? 0;
+  let last = (await audit.list({ since: 0, limit: 1 }))[0]?.id ?? '0';
   const look = oneAtATime(async () => {
     for (;;) {
       const entries = await audit.list({ since: 0, after: last, limit: ENTRIES_AT_ONCE });

@@ -104,7 +104,15 @@ const BAN = { keyId: 'key_1', startedAt: 0, endsAt: 60, reason: 'hasty' };
 const BANNED = { plan: 'pro', ...BAN, banLevel: 2 };
 const REDIS = { redis: 'redis://r' };
 const BY = { actor: 'ann', via: 'api' } as const;
-const CHANGED = { id: 1, at: 2, operator: BY, action: 'key.create', target: 'key_1', before: null, after: {} } as const;
+const CHANGED = {
+  id: '1',
+  at: 2,
+  operator: BY,
+  action: 'key.create',
+  target: 'key_1',
+  before: null,
+  after: {},
+} as const;
 const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
 const NEAR = { keyId: 'key_1', use: 'near' } as const;
 const CAPACITY = {
@@ -164,7 +172,7 @@ const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?
   ['', (to) => to.usageNotStored(OWN)],
   ['error outcomes_not_purged', (to) => to.outcomesNotPurged(FAILED)],
   ['', (to) => to.outcomesNotPurged(OWN)],
-  ['error history_not_purged', (to) => to.historyNotPurged(FAILED)],
+  ['error audit_not_purged', (to) => to.auditNotPurged(FAILED)],
   ['error change_not_read', (to) => to.changeNotRead(OWN)],
   ['', (to) => to.connectionCutOff(), { connections_cut_off_total: 1 }],
   ['warn connections_bounded', (to) => to.connectionsBounded(9)],

@@ -275,7 +275,7 @@ function storageEvents({ log, metrics, outages }: LineSinks) {
     usageNotStored: (error: unknown) => logUnreported(log, 'usage_not_stored', error),
     /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */
     outcomesNotPurged: (error: unknown) => logUnreported(log, 'outcomes_not_purged', error),
-    historyNotPurged: (error: unknown) => logUnreported(log, 'history_not_purged', error),
+    auditNotPurged: (error: unknown) => logUnreported(log, 'audit_not_purged', error),
     /** A change could not be reloaded; it is retried. */
     changeNotRead: (error: unknown) => log.error({ event: 'change_not_read', err: error }),
   };

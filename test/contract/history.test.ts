@@ -17,6 +17,8 @@ const ALLOWED_FOR_OPERATORS: Readonly<Record<string, string>> = {
   '/components/schemas/OperatorToken/required/issuedBy': 'a member that every answer has',
   '/components/schemas/IssuedToken/required/issuedBy': 'a member that every answer has',
   '/components/schemas/KeyRequest/required/userAgent': 'a member that every answer has',
+  '/components/schemas/AuditEntry/required/id': 'a member that every answer has',
+  '/components/schemas/AuditEntry/properties/via/enum/key': 'a way that is listed only where it is asked for',
   '/components/schemas/AuditEntry/properties/via/enum/proxy': 'a way in that is there only once it is set up',
 };
 

@@ -4,7 +4,7 @@ import { CatalogError } from '../../src/catalog/error.ts';
 import type { Change } from '../../src/catalog/storage.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { type Check, insert, NOW } from '../kit/storage/bench.ts';
+import { type Check, insert } from '../kit/storage/bench.ts';
 
 /** Registers the checks of categories: text, bounds, pages, imports, renames and deletions. */
 export function categoriesContract(check: Check): void {
@@ -173,19 +173,8 @@ export function categoriesContract(check: Check): void {
     assert.equal(await storage.categories.delete(first.id, OPERATOR), 'in use');
     assert.equal(await storage.categories.delete(second.id, OPERATOR), 'deleted');
     assert.equal(await storage.categories.delete(second.id, OPERATOR), 'not found');
-    assert.ok(
-      seen.filter((change) => change === 'categories').length >= 3,
-      'processes that list categories are notified',
-    );
+    assert.ok(seen.filter((change) => change === 'categories').length >= 3, 'who lists them is notified');
     assert.equal((await insert(storage, { name: 'c' })).id, second.id + 1);
-    const entries = await storage.audit.list({ since: 0, limit: 10 });
-    assert.deepEqual(
-      entries.map(({ action, target, before, after }) => [action, target, before, after]),
-      [
-        ['category.delete', `${second.id}`, { ...second, createdAt: NOW, createdBy: 'key_1' }, null],
-        ['category.rename', `${first.id}`, { name: 'a' }, { name: 'A' }],
-      ],
-    );
   });
 
   check(

@@ -62,7 +62,7 @@ export function sessionsContract(check: Check): void {
     async (bench) => {
       const { storage } = bench;
       const another = await bench.another();
-      const offeredNow = async () => (await storage.audit.list({ since: 0, limit: 1 }))[0]?.id ?? 0;
+      const offeredNow = async () => Number((await storage.audit.list({ since: 0, limit: 1 }))[0]?.id);
       const open = async (hash: string, offeredAfter: number, actor = 'ann') =>
         (await storage.sessions.open({ ...WANTED, actor, hash, offeredAfter }))?.id;
       const ids = [await open('1', 0), await open('2', 0)];

@@ -1,9 +1,8 @@
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { ApiKey, Grace } from '../api-key.ts';
-import type { AuditEntry } from '../audit.ts';
+import type { AuditEntry, History, Operator } from '../audit.ts';
 import { type Ban, banAt } from '../ban.ts';
-import type { History } from '../history.ts';
 import type { Storage } from '../storage.ts';
 import type { UsageSum } from '../usage.ts';
 import type { ConsoleSession, OperatorToken } from './access.ts';
@@ -103,34 +102,45 @@ export function sessionJson({ id, actor, role, openedAt, lastSeenAt, endsAt }: C
 }
 
 /** An entry of the audit. */
-export function auditJson({ at, operator, action, target, before, after }: AuditEntry) {
-  const { actor, via, user } = operator;
+export function auditJson({ id, at, operator, action, target, requestId, idempotencyKey, ...change }: AuditEntry) {
   return {
+    id,
     at: utc(at),
-    actor,
-    via,
-    ...(user !== undefined && { user }),
+    ...operator,
     action,
     target,
-    before: withTimes(before),
-    after: withTimes(after),
+    ...(requestId !== undefined && { requestId }),
+    ...(idempotencyKey != null && { idempotencyKey }),
+    before: withTimes(change.before),
+    after: withTimes(change.after),
   };
 }
 
-/** An order, a pet or a category with its changes, and the names and owners of the keys that made them. */
+/** A line of a history: by a key or by an operator; by neither for `shipped`. */
+export interface HistoryLineJson extends Partial<Operator> {
+  readonly at: string;
+  readonly action: string;
+  readonly keyId?: string;
+  readonly keyName?: string | null;
+  readonly owner?: string | null;
+  readonly requestId: string | null;
+  readonly changes: { readonly before: unknown; readonly after: unknown };
+}
+
+/** An order, a pet or a category with its entries, and the names and owners of the keys that made them. */
 export async function historyJson(
   { keys: stored }: Pick<Storage, 'keys'>,
-  { resource, isRemoved, lines }: History<object>,
+  { resource, isRemoved, entries }: History<object>,
 ) {
-  const ids = [...new Set(lines.flatMap(({ keyId = [] }) => keyId))];
-  const keys = new Map(await Promise.all(ids.map(async (id) => [id, await stored.find(id)] as const)));
-  const history = lines.map(({ at, action, keyId, operator, requestId, before, after }) => {
-    const key = keys.get(keyId ?? '');
+  const ids = new Set(entries.flatMap(({ operator: { actor, via } }) => (via === 'key' ? actor : [])));
+  const keys = new Map(await Promise.all([...ids].map(async (id) => [id, await stored.find(id)] as const)));
+  const history = entries.map(({ at, operator, action, requestId = null, before, after }): HistoryLineJson => {
+    const key = keys.get(operator.actor);
+    const ofKey = { keyId: operator.actor, keyName: key?.name ?? null, owner: key?.owner ?? null };
     return {
       at: utc(at),
       action,
-      ...(keyId !== undefined && { keyId, keyName: key?.name ?? null, owner: key?.owner ?? null }),
-      ...operator,
+      ...(operator.via === 'key' ? ofKey : operator),
       requestId,
       changes: { before: withTimes(before), after: withTimes(after) },
     };

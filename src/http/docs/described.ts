@@ -200,6 +200,7 @@ export function exampleOf({ items, example, enum: values, type, properties, requ
     return Object.fromEntries(shown.map(([name, member]) => [name, exampleOf(member)]));
   }
   if (anyOf) return anyOf.some((each) => each.type === 'null') ? null : exampleOf(anyOf[0] ?? {});
+  if (type === 'boolean') return false;
   return values?.[0] ?? (type === 'integer' ? 1 : undefined);
 }
 

@@ -1,10 +1,10 @@
-import { AUDIT_ACTIONS } from '../../catalog/audit.ts';
+import { AUDIT_ACTIONS, WAYS } from '../../catalog/audit.ts';
 import { auditJson } from '../../catalog/operator/json.ts';
-import { byMoment, byText } from './filters.ts';
+import { byChoice, byMoment, byText } from './filters.ts';
 import { operate } from './operation.ts';
 import { AuditEntry } from './schema.ts';
 
-/** The audit: what operators changed, and the events of the service. */
+/** The audit: what operators and keys changed, and the events of the service. */
 
 export type AuditJson = ReturnType<typeof auditJson>;
 
@@ -12,9 +12,9 @@ const SPANS = ['24h', '7d', '30d'];
 
 export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
   tag: 'audit',
-  summary: 'List the changes by operators',
+  summary: 'List the changes by operators, or by keys',
   description:
-    'A page of the audit, newest first. The filters combine. With `target=service` starts, failures and backups of the service instead.',
+    'A page of the audit, newest first. The filters combine. Changes of orders and pets by keys are listed with `via=key`, `key`, `owner` or `target`; starts, failures and backups of the service with `target=service`.',
   permission: 'viewer',
   filters: {
     q: byText('Only changes from or to this text, as it stands', { label: 'Changed from or to', isWide: true }),
@@ -26,6 +26,9 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
     target: byText('Only changes of what has this id; `service` for starts, failures and backups', {
       label: 'Target (id)',
     }),
+    via: byChoice('Only changes by this way, such as those by keys', WAYS, { label: 'Via' }),
+    key: byText('Only changes by the key with this id', { label: 'By key (id)' }),
+    owner: byText("Only changes by keys with this customer's id", { label: 'By keys of owner' }),
     since: byMoment('Only changes from this moment on', 'past', '7d', { label: 'Since', choices: SPANS }),
     until: byMoment('Only changes before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until' }),
   },
@@ -34,6 +37,7 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
     noun: ['change', 'changes'],
     schema: AuditEntry,
     example: {
+      id: '42',
       at: '2026-01-01T12:00:00Z',
       actor: 'billing',
       via: 'api',
@@ -60,7 +64,7 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
       },
     ],
     csv: {
-      columns: ['at', 'actor', 'via', 'user', 'action', 'target', 'before', 'after'],
+      columns: ['id', 'at', 'actor', 'via', 'user', 'action', 'target', 'requestId', 'before', 'after'],
       row: ({ before, after, ...rest }: AuditJson) => ({
         ...rest,
         before: JSON.stringify(before),
@@ -69,9 +73,9 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
     },
   },
   async handle({ storage }, { query: { q: text, since = 0, ...filter }, behind, limit }) {
-    const query = { ...filter, text, since, before: behind?.number, limit: limit + 1 };
-    const rows = await storage.audit.list(query);
+    const before = behind && { at: behind.number, id: behind.id };
+    const rows = await storage.audit.list({ ...filter, text, since, before, limit: limit + 1 });
     const last = rows.length > limit ? rows[limit - 1] : undefined;
-    return { json: rows.slice(0, limit).map(auditJson), last: last && { number: last.id, id: '' } };
+    return { json: rows.slice(0, limit).map(auditJson), last: last && { number: last.at, id: last.id } };
   },
 });

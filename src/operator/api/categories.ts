@@ -2,7 +2,7 @@ import { Category, newCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { readId } from '../../http/operations/query.ts';
 import { byText } from './filters.ts';
-import { historyExample, withHistory } from './history.ts';
+import { withHistory } from './history.ts';
 import { type Body, operate } from './operation.ts';
 import { CategoryChange, CategoryHistory, CategoryId } from './schema.ts';
 
@@ -51,11 +51,6 @@ export const getCategory = operate('category.show', 'getCategory', 'GET /categor
     status: 200,
     description: 'The category',
     schema: CategoryHistory,
-    example: {
-      id: 1,
-      name: 'Dog',
-      ...historyExample('created', { name: 'Dog' }, null),
-    },
     headers: { ETag: 'The validator of the category for If-Match' },
   },
   handle: (caller, { id }) => withHistory('category', caller, id),

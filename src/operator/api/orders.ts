@@ -1,13 +1,13 @@
+import type { Order } from '../../catalog/order.ts';
+import { utc } from '../../stdx/time.ts';
 import { pageById } from './categories.ts';
 import { byNumber } from './filters.ts';
-import { historyExample, withHistory } from './history.ts';
+import { withHistory } from './history.ts';
 import { operate } from './operation.ts';
 import { ID } from './pets.ts';
 import { ListedOrder, OrderHistory } from './schema.ts';
 
 /** The operations on orders, which read: orders are placed and cancelled through the public API. */
-
-const ORDER = { petId: 1, quantity: 2 };
 
 export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
   tag: 'orders',
@@ -18,7 +18,7 @@ export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
   list: {
     noun: ['order', 'orders'],
     schema: ListedOrder,
-    example: { id: 7, ...ORDER, petName: 'Rex', complete: false },
+    example: { id: 7, petId: 1, quantity: 2, petName: 'Rex', complete: false },
     columns: [
       { member: 'id', label: 'Order' },
       { member: 'state', label: 'State', text: ({ complete }) => (complete ? 'complete' : 'open') },
@@ -52,12 +52,15 @@ export const getOrder = operate('order.show', 'getOrder', 'GET /orders/{orderId}
     status: 200,
     description: 'The order',
     schema: OrderHistory,
-    example: {
-      id: 7,
-      ...ORDER,
-      complete: false,
-      ...historyExample('placed', ORDER),
-    },
   },
-  handle: async (caller, { id }) => ({ json: (await withHistory('order', caller, id)).json }),
+  async handle(caller, { id }) {
+    const { row, json } = await withHistory('order', caller, id);
+    const { complete, shipDate } = row as Order;
+    // No request made it, so that no entry says it.
+    if (complete && shipDate !== undefined) {
+      const at = utc(Math.floor(Date.parse(shipDate) / 1_000));
+      json.history.push({ at, action: 'shipped', requestId: null, changes: { before: null, after: null } });
+    }
+    return { json };
+  },
 });

@@ -1,7 +1,7 @@
 import { PET_STATUSES } from '../../catalog/pet.ts';
 import { pageById } from './categories.ts';
 import { byChoice, byNumber } from './filters.ts';
-import { historyExample, withHistory } from './history.ts';
+import { withHistory } from './history.ts';
 import { operate } from './operation.ts';
 import { ListedPet, PetHistory } from './schema.ts';
 
@@ -9,7 +9,6 @@ import { ListedPet, PetHistory } from './schema.ts';
 
 /** An id in a query. */
 export const ID = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
-const PET = { name: 'Rex', categoryId: 1, status: 'available', quantity: 1 };
 
 export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
   tag: 'pets',
@@ -23,7 +22,7 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
   list: {
     noun: ['pet', 'pets'],
     schema: ListedPet,
-    example: { id: 1, ...PET, categoryName: 'Dogs' },
+    example: { id: 1, name: 'Rex', categoryId: 1, status: 'available', quantity: 1, categoryName: 'Dogs' },
     columns: [
       { member: 'id', label: 'Id', isNumber: true },
       { member: 'name', label: 'Name' },
@@ -64,11 +63,6 @@ export const getPet = operate('pet.show', 'getPet', 'GET /pets/{petId}', {
     status: 200,
     description: 'The pet',
     schema: PetHistory,
-    example: {
-      id: 1,
-      ...PET,
-      ...historyExample('created', PET),
-    },
   },
   handle: async (caller, { id }) => ({ json: (await withHistory('pet', caller, id)).json }),
 });

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
+import { WAYS } from '../../catalog/audit.ts';
 import { BAN_SECONDS } from '../../catalog/ban.ts';
 import { Category } from '../../catalog/category.ts';
-import { HISTORY_ACTIONS } from '../../catalog/history.ts';
 import { ROLES } from '../../catalog/operator/access.ts';
 import { Order } from '../../catalog/order.ts';
 import { InventoryItem, Pet } from '../../catalog/pet.ts';
@@ -266,15 +266,18 @@ export const Why = responseOf('Why', 'Why a request was answered as it was', {
   },
 });
 
-export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or an event in the life of the service', {
-  optional: ['user'],
+export const AuditEntry = responseOf('AuditEntry', 'A change by an operator or a key, or an event of the service', {
+  optional: ['user', 'requestId', 'idempotencyKey'],
   properties: {
+    id: text('Unique identifier', '42'),
     at: moment('When the change was made'),
-    actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
-    via: { type: 'string', enum: ['cli', 'console', 'proxy', 'api', 'service'], description: 'By which way' },
+    actor: text('Who made it: a system user, the name of a token, the id of a key, or the machine of the `service`'),
+    via: { type: 'string', enum: WAYS, description: 'By which way' },
     user: text('The system user of a command, where `actor` is a name that was given'),
     action: text('What was done', 'key.update'),
-    target: text('The id of what was changed'),
+    target: text('The id of what was changed; what it is, the action says first'),
+    requestId: orNull(text('Of a change by a key: the `X-Request-Id`', REQUEST_ID)),
+    idempotencyKey: text('Of a change by a key: the SHA-256 of its `Idempotency-Key`, in base64url'),
     before: { description: 'The changed members before; null where there was nothing' },
     after: { description: 'The changed members after' },
   },
@@ -284,31 +287,31 @@ const HistoryLine = responseOf('HistoryLine', 'A change, by a key or by an opera
   optional: ['keyId', 'keyName', 'owner', 'actor', 'via', 'user'],
   properties: {
     at: moment('When the change was made'),
-    action: { type: 'string', enum: HISTORY_ACTIONS, description: 'What was done' },
+    action: text('What was done, as the audit names it, or `shipped`', 'pet.update'),
     keyId: text('The key that made it'),
     keyName: orNull(text('Its name now; null if there is no such key')),
     owner: orNull(text("The customer's own id; null for none")),
-    actor: text('The operator who made it; absent for an import'),
-    via: {
-      type: 'string',
-      enum: ['cli', 'console', 'proxy', 'api', 'service'],
-      description: 'The way of the operator',
-    },
+    actor: text('The operator who made it'),
+    via: { type: 'string', enum: WAYS, description: 'The way of the operator' },
     user: text('The system user of a command, where `actor` is a name that was given'),
-    requestId: orNull(text('The `X-Request-Id` of the change; null where none is kept')),
+    requestId: orNull(text('The `X-Request-Id` of the change; null where none is kept'), REQUEST_ID),
     changes: {
       type: 'object',
       required: ['before', 'after'],
       properties: {
-        before: { description: 'The changed members before; null where there was nothing, or it is not known' },
-        after: { description: 'The changed members after' },
+        before: { description: 'The changed members before; null where there was nothing', example: { quantity: 1 } },
+        after: { description: 'The changed members after', example: { quantity: 2 } },
       },
     },
   },
 });
 
 const recorded = {
-  removed: { type: 'boolean', description: 'True once it was cancelled or deleted: the public API has it no longer' },
+  removed: {
+    type: 'boolean',
+    description: 'True once cancelled or deleted: the public API has it not',
+    example: false,
+  },
   history: {
     type: 'array',
     items: HistoryLine,

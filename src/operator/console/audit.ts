@@ -13,14 +13,8 @@ import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 
 const LATEST_MAX = 20;
 const TARGET_CHARACTERS_MAX = 20;
-/** The ways of operators, in words. */
-export const WAYS = {
-  cli: 'command line',
-  console: 'console',
-  proxy: 'proxy',
-  api: 'API',
-  service: 'service',
-} as const;
+/** The ways of operators that are written otherwise than in JSON. */
+const WAYS: Partial<Record<Operator['via'], string>> = { cli: 'command line', api: 'API' };
 
 const TABLE = {
   path: '/audit',
@@ -35,7 +29,7 @@ const TABLE = {
   cells: {
     actor: (entry: AuditJson) => operatorLink(entry),
     action: ({ action }: AuditJson) => html`<code>${action}</code>`,
-    target: ({ action, target }: AuditJson) => targetLink(action, target),
+    target: (entry: AuditJson) => targetLink(entry),
     change: ({ before, after }: AuditJson) => difference(before, after),
   },
 };
@@ -43,32 +37,34 @@ const TABLE = {
 export const auditRoutes = listPages(listAudit, {
   ...TABLE,
   lead: () =>
-    html`<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited. Starts, failures and backups are <a href="/console/audit?target=${SERVICE_TARGET}">events of the service</a>.</p>`,
+    html`<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited. Starts, failures and backups are <a href="/console/audit?target=${SERVICE_TARGET}">events of the service</a>; what customers changed is under <a href="/console/audit?via=key">by keys</a>.</p>`,
   none: () => empty('Nothing was changed yet.', html`What operators change appears here.`),
 });
 
-/** The latest changes of a key or a category, with a link to all of them where there are more. */
-export async function latestChanges(context: ConsoleContext, target: string): Promise<Html> {
-  const query = new URLSearchParams({ target, limit: `${LATEST_MAX}` });
+/** The latest changes that a query selects, with a link to all of them where there are more. */
+export async function latestChanges(context: ConsoleContext, filter: Readonly<Record<string, string>>): Promise<Html> {
+  const query = new URLSearchParams({ ...filter, limit: `${LATEST_MAX}` });
   const { json, last } = await call(listAudit, context.caller, { query });
   const rows = json as readonly AuditJson[];
   if (rows.length === 0) return html`<p class="soft">No change found.</p>`;
-  const columns = TABLE.columns.filter((column) => column !== 'target');
+  const columns = TABLE.columns.filter((column) => typeof column !== 'string' || !(column in filter));
   return html`${rowsTable(listAudit, { ...TABLE, columns }, { context, rows })}
-${last ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${addressOf('/audit', { target })}">All of them</a></p>` : ''}`;
+${last ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${addressOf('/audit', filter)}">All of them</a></p>` : ''}`;
 }
 
 /** Who made a change and how, with a link to the other changes. */
 export function operatorLink({ actor, via, user }: Operator): Html {
+  if (via === 'key') return html`<a href="/console/keys/${actor}"><code>${actor}</code></a>`;
   const target = via === 'service' ? SERVICE_TARGET : '';
-  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}${user === undefined ? '' : html`, as the system’s user ${foreign(user)} says`}</span>`;
+  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via] ?? via}${user === undefined ? '' : html`, as the system’s user ${foreign(user)} says`}</span>`;
 }
 
 /** A link to what was changed, where it is still there. */
-function targetLink(action: string, target: string): Html {
+export function targetLink({ action, target }: { action: string; target: string }): Html {
   const [kind] = action.split('.');
   if (target === SERVICE_TARGET) return html`${target}`;
   if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
+  if (kind === 'order' || kind === 'pet') return html`<a href="/console/${kind}s/${target}">${kind} ${target}</a>`;
   if (kind === 'category') return html`<a href="/console/categories/${target}">category ${target}</a>`;
   if (kind === 'categories') return html`<a href="/console/categories">${target}</a>`;
   const short = target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target;

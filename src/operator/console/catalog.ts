@@ -1,4 +1,5 @@
 import type { Category } from '../../catalog/category.ts';
+import type { HistoryLineJson } from '../../catalog/operator/json.ts';
 import type { Order } from '../../catalog/order.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -10,7 +11,7 @@ import { formPages } from './form-pages.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { count, empty, foreign, moment } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
-import { type HistoryJson, historySection } from './history.ts';
+import { historySection } from './history.ts';
 import { listPages } from './list-pages.ts';
 
 /** The pages of categories, pets and orders. */
@@ -24,7 +25,7 @@ interface ListedPet {
   readonly quantity: number;
 }
 type ListedOrder = Order & { readonly petName: string | null };
-type Recorded<T> = T & { readonly removed: boolean; readonly history: readonly HistoryJson[] };
+type Recorded<T> = T & { readonly removed: boolean; readonly history: readonly HistoryLineJson[] };
 
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   available: 'badge good',

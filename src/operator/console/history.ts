@@ -1,8 +1,7 @@
-import type { Operator } from '../../catalog/audit.ts';
-import type { historyJson } from '../../catalog/operator/json.ts';
+import type { HistoryLineJson } from '../../catalog/operator/json.ts';
 import { type Html, html } from '../../http/html.ts';
 import { readId } from '../../http/operations/query.ts';
-import { difference, operatorLink, WAYS } from './audit.ts';
+import { difference, operatorLink, targetLink } from './audit.ts';
 import type { ConsoleContext } from './frame/context.ts';
 import { cardTable, long, secondOf } from './frame/element.ts';
 import { secondsOf } from './list-pages.ts';
@@ -10,11 +9,8 @@ import { keyLink, ownerLink } from './usage.ts';
 
 /** Shows what happened to an order, a pet or a category, and finds it by a request. */
 
-/** A line of a history, as the API gives it. */
-export type HistoryJson = Awaited<ReturnType<typeof historyJson>>['history'][number];
-
 /** The section of a page with the changes, the oldest first. */
-export function historySection(lines: readonly HistoryJson[]): Html {
+export function historySection(lines: readonly HistoryLineJson[]): Html {
   const rows = lines.map((line) => [
     secondOf(secondsOf(line.at)),
     html`${line.action}`,
@@ -28,10 +24,8 @@ export function historySection(lines: readonly HistoryJson[]): Html {
 ${cardTable('History', ['When', 'What', 'By', 'Request id', long('Change')], rows)}`;
 }
 
-function authorOf({ keyId, keyName, owner, ...operator }: HistoryJson & Partial<Operator>): Html {
-  const { actor, via } = operator;
-  if (actor !== undefined && via !== undefined) return operatorLink({ ...operator, actor, via });
-  if (via !== undefined) return html`<span class="soft">${WAYS[via]}</span>`;
+function authorOf({ keyId, keyName, owner, actor, via, ...user }: HistoryLineJson): Html {
+  if (actor !== undefined && via !== undefined) return operatorLink({ ...user, actor, via });
   if (keyId === undefined) return html``;
   if (!keyName) return html`<code>${keyId}</code>`;
   const of = owner ? html` <span class="soft">of</span> ${ownerLink(owner)}` : '';
@@ -44,15 +38,12 @@ export async function recordedLinks({ storage }: ConsoleContext, text: string): 
   const { orders, pets, categories } = storage;
   const byId = Object.entries({ order: orders, pet: pets, category: categories }).map(async ([noun, stored]) => {
     const found = await stored.history(id);
-    const path = noun === 'category' ? 'categories' : `${noun}s`;
-    return (
-      found &&
-      html`<li><a href="/console/${path}/${id}">${noun} ${id}</a> <span class="soft">${found.isRemoved ? 'removed' : 'by its id'}</span></li>`
-    );
+    const link = targetLink({ action: noun, target: `${id}` });
+    return found && html`<li>${link} <span class="soft">${found.isRemoved ? 'removed' : 'by its id'}</span></li>`;
   });
-  const byRequest = (await storage.history.search(text)).map(
-    ({ kind, id, action }) =>
-      html`<li><a href="/console/${kind}s/${id}">${kind} ${id}</a> <span class="soft">${action} by this request</span></li>`,
+  const byRequest = (await storage.audit.search(text)).map(
+    ({ action, target }) =>
+      html`<li>${targetLink({ action, target })} <span class="soft">${action} by this request</span></li>`,
   );
   const links = [...byRequest, ...(await Promise.all(byId))].filter((link) => link !== undefined);
   if (links.length === 0) return html``;

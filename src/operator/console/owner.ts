@@ -5,6 +5,7 @@ import { html } from '../../http/html.ts';
 import { listKeys, pauseKeys, resetKeys, resumeKeys } from '../api/keys.ts';
 import { call, type OperatorOperation } from '../api/operation.ts';
 import { getUsage } from '../api/usage.ts';
+import { latestChanges } from './audit.ts';
 import { formPages } from './form-pages.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { count, counted, foreign } from './frame/element.ts';
@@ -54,7 +55,9 @@ async function showOwner(context: ConsoleContext): Promise<View> {
 <div class="heading"><h1>${foreign(owner)}</h1><div class="row">${may(context, 'keys') ? buttons : ''}${csvLink('/usage/export', csv, 'CSV by month')}</div></div>
 <p><a href="/console${addressOf('/keys', { owner })}">${counted(total, 'key')} of this owner</a>${total > KEYS_MAX ? '' : html`, which may make ${sum('minute')} requests a minute and ${sum('day')} a day together`}</p>
 ${rowsTable(listKeys, KEYS_TABLE, { context, rows: keys })}
-${await usageOf(context, ['key', 'route'], { owner })}`;
+${await usageOf(context, ['key', 'route'], { owner })}
+<h2 id="changes">Changes by these keys</h2>
+${await latestChanges(context, { owner })}`;
   return { section: '/keys', title: owner, content };
 }
 

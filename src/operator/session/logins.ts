@@ -25,7 +25,8 @@ export class Logins {
   async offer(login: Login, now: number): Promise<string> {
     const token = mintSecret();
     const [newest] = await this.#storage.audit.list({ since: 0, limit: 1 });
-    this.#offered.set(hashSecret(token), { ...login, endsAt: now + LOGIN_SECONDS, offeredAfter: newest?.id ?? 0 });
+    const offered = { ...login, offeredAfter: Number(newest?.id ?? 0) };
+    this.#offered.set(hashSecret(token), { ...offered, endsAt: now + LOGIN_SECONDS });
     return `/console/login?token=${token}`;
   }
 

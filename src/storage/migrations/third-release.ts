@@ -22,7 +22,7 @@ export async function pausesAndUsers(trx: Transaction, int: Sql): Promise<void> 
     await trx.run(sql`update api_keys set search = ${searchedText(key)} where id = ${key.id}`);
 }
 
-/** Creates the table of the changes of orders and pets, which the release before neither reads nor writes. */
+/** Creates the table of histories, which no release has: `changes` takes its place. */
 export async function history(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table history (
@@ -38,10 +38,6 @@ export async function history(trx: Transaction, int: Sql): Promise<void> {
       after text not null,
       primary key (kind, target, number)
     )`);
-  await trx.run(sql`create index history_by_age on history (at)`);
-  await trx.run(sql`create index history_by_request on history (request_id)`);
-  await trx.run(sql`
-    create index history_by_idempotency_key on history (idempotency_key) where idempotency_key is not null`);
 }
 
 /** Adds the last resets of both windows, to keys and to the counts that know of them. */
@@ -50,4 +46,36 @@ export async function resets(trx: Transaction, int: Sql): Promise<void> {
     await trx.run(sql`alter table ${table} add column minute_reset ${int} not null default 0`);
     await trx.run(sql`alter table ${table} add column day_reset ${int} not null default 0`);
   }
+}
+
+/**
+ * Creates the table of the audit's entries by keys. No release has the table of histories, so that its rows move at
+ * once: nothing is left to read beside them.
+ */
+export async function changes(trx: Transaction, int: Sql): Promise<void> {
+  await trx.run(sql`
+    create table changes (
+      id ${int} primary key,
+      kind text not null,
+      target ${int} not null,
+      at ${int} not null,
+      verb text not null,
+      key_id text not null,
+      request_id text,
+      idempotency_key text,
+      before text not null,
+      after text not null
+    )`);
+  await trx.run(sql`
+    insert into changes (id, kind, target, at, verb, key_id, request_id, idempotency_key, before, after)
+    select row_number() over (order by at, kind, target, number), kind, target, at,
+      case action when 'placed' then 'place' when 'cancelled' then 'cancel' when 'created' then 'create' else 'update' end,
+      key_id, request_id, idempotency_key, before, after from history`);
+  await trx.run(sql`drop table history`);
+  await trx.run(sql`create index changes_by_target on changes (kind, target, at, id)`);
+  await trx.run(sql`create index changes_by_key on changes (key_id, at, id)`);
+  await trx.run(sql`create index changes_by_age on changes ((at + 0), id)`);
+  await trx.run(sql`create index changes_by_request on changes (request_id)`);
+  await trx.run(sql`
+    create index changes_by_idempotency_key on changes (idempotency_key) where idempotency_key is not null`);
 }

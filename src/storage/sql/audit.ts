@@ -1,4 +1,5 @@
-import sql, { raw } from 'sql-template-tag';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import sql, { raw, type Sql } from 'sql-template-tag';
 import {
   type AuditAction,
   type AuditEntry,
@@ -9,49 +10,47 @@ import {
   SERVICE_TARGET,
   type ServiceEvent,
 } from '../../catalog/audit.ts';
-import type { Transaction } from '../engine.ts';
-import { folded, isAscii } from './search.ts';
-import { contains, insertInto, nextId, where } from './statement.ts';
+import type { OnceId } from '../../catalog/idempotency.ts';
+import type { Connection, Transaction } from '../engine.ts';
+import { digestOf } from './once.ts';
+import { folded } from './search.ts';
+import { insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
 const SERVICE_ACTIONS: ReadonlySet<string | undefined> = new Set(SERVICE_EVENTS);
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;
-/** Entries that a search by other letters than those of ASCII reads before others are served. */
+/** Entries that a search reads before others are served, where no index has what it filters by. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
+/** The latest changes that a history has, besides the first. */
+const HISTORY_MAX = 200;
+const FOUND_MAX = 10;
+const PURGED_AT_ONCE = 200;
+/** The characters that a value keeps in an entry by a key: keys write many, which are kept for years. */
+const CHARACTERS_MAX = 100;
+/** The nouns of what keys change. */
+const CHANGED = ['order', 'pet'] as const;
+const BY_KEY = 'k';
+/** The moment as the index of all entries by keys spells it: PostgreSQL could read past any number for one key. */
+const AT_OF_ALL = sql`at + 0`;
 
-/** The audit log in SQL. Changes by operators are only ever appended. */
+/**
+ * The audit in SQL: entries by operators, for ever, and in a table of their own those by keys. The release before reads
+ * the first alone: it takes each for an operator's, shows and logs it as one, and may run beside this release.
+ */
 export class SqlAudit extends SqlNoun implements AuditStorage {
   async list(query: AuditQuery): Promise<AuditEntry[]> {
-    const { text, limit, after } = query;
-    if (text === undefined || isAscii(text) || after !== undefined) return this.#page(query);
-    const [wanted, found] = [folded(JSON.stringify(text)), [] as AuditEntry[]];
-    for (let { before } = query; ; ) {
-      const entries = await this.#page({ ...query, text: undefined, before, limit: ROWS_SEARCHED_AT_ONCE });
-      found.push(...entries.filter((each) => folded(JSON.stringify([each.before, each.after])).includes(wanted)));
-      if (entries.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
-      before = entries.at(-1)?.id;
-    }
+    const pages = await Promise.all((await this.#sources(query)).map((source) => newestOf(source, query)));
+    const [page = [], ...others] = pages;
+    return others.length === 0 ? page : pages.flat().sort(newestFirst).slice(0, query.limit);
   }
 
-  #page({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
-    return this.transactions.read(async (db) => {
-      const conditions = [sql`at >= ${since}`];
-      if (target !== SERVICE_TARGET && !SERVICE_ACTIONS.has(action)) conditions.push(sql`target <> ${SERVICE_TARGET}`);
-      if (before !== undefined) conditions.push(sql`id < ${before}`);
-      if (after !== undefined) conditions.push(sql`id > ${after}`);
-      if (target !== undefined) conditions.push(sql`target = ${target}`);
-      if (actor !== undefined) conditions.push(sql`actor = ${actor}`);
-      if (action !== undefined) conditions.push(sql`action = ${action}`);
-      // A whole text, as it stands within JSON: a part of one would find each key by its prefix and its scopes.
-      if (text !== undefined)
-        conditions.push(contains(JSON.stringify(text), ['audit_entries.before', 'audit_entries.after']));
-      const rows = await db.all<Tables['audit_entries']>(
-        sql`select * from audit_entries ${where(conditions)} order by id ${raw(after === undefined ? 'desc' : 'asc')} limit ${limit}`,
-      );
-      return rows.map(toEntry);
-    });
+  async search(text: string): Promise<AuditEntry[]> {
+    const rows = await this.rows<Tables['changes']>(sql`
+      select * from changes where request_id = ${text} or idempotency_key = ${digestOf(text)}
+      order by at desc, id desc limit ${FOUND_MAX}`);
+    return rows.map(toEntryByKey);
   }
 
   addEvent({ at, event, members }: ServiceEvent, by: Operator): Promise<void> {
@@ -62,16 +61,110 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
           select id from audit_entries where target = ${SERVICE_TARGET} order by id desc limit 1 offset ${EVENTS_MAX})`);
     });
   }
+
+  async purge(keptSeconds: number): Promise<void> {
+    const oldest = this.now - keptSeconds;
+    const old = sql`select id from changes where ${AT_OF_ALL} <= ${oldest} order by ${AT_OF_ALL} limit ${PURGED_AT_ONCE}`;
+    // Writes nothing where there is nothing to purge: that would pass for a sign that writes succeed again.
+    while ((await this.rows(old)).length > 0) {
+      await this.transactions.transact((trx) => trx.run(sql`delete from changes where id in (${old})`));
+      await nextTurn();
+    }
+  }
+
+  /** The readers of the entries that a query may mean. Each reads one range of one index. */
+  async #sources(query: AuditQuery): Promise<Source[]> {
+    const { via, key, owner, target, actor, action, text } = query;
+    const isByKeys = via === 'key' || key !== undefined || owner !== undefined;
+    const tests = text === undefined ? [] : [textFinder(text)];
+    const ofOperators: Source = { read: (page) => this.#readOperators({ ...query, ...page }), tests };
+    if (via !== undefined && via !== 'key') return isByKeys ? [] : [ofOperators];
+    if (!isByKeys && (target === undefined || target === SERVICE_TARGET)) return [ofOperators];
+    const ofOwner = sql`select id from api_keys where owner = ${owner}`;
+    const owned = owner === undefined ? undefined : (await this.rows<{ id: string }>(ofOwner)).map(({ id }) => id);
+    const keys = key === undefined ? owned : [key].filter((id) => owned?.includes(id) ?? true);
+    const isOfKeys = new Set(keys);
+    if (action !== undefined) tests.push((entry) => entry.action === action);
+    if (actor !== undefined) tests.push((entry) => entry.operator.actor === actor);
+    if (target !== undefined && keys) tests.push((entry) => isOfKeys.has(entry.operator.actor));
+    const id = /^\d{1,15}$/.test(target ?? '') ? Number(target) : 0;
+    const ofTarget = id > 0 ? CHANGED.map((kind) => sql`kind = ${kind} and target = ${id}`) : [];
+    const ranges = target === undefined ? (keys?.map((each) => sql`key_id = ${each}`) ?? [undefined]) : ofTarget;
+    const ofKeys = ranges.map((range): Source => ({ read: (page) => this.#readKeys(range, page), tests }));
+    return isByKeys ? ofKeys : [ofOperators, ...ofKeys];
+  }
+
+  async #readOperators(query: AuditQuery): Promise<AuditEntry[]> {
+    const { since, until, limit, before, after, target, action } = query;
+    const conditions = [sql`at >= ${since}`];
+    if (until !== undefined) conditions.push(sql`at < ${until}`);
+    if (target !== SERVICE_TARGET && !SERVICE_ACTIONS.has(action)) conditions.push(sql`target <> ${SERVICE_TARGET}`);
+    if (before) conditions.push(isByKey(before) ? sql`at < ${before.at}` : sql`id < ${numberOf(before)}`);
+    if (after !== undefined) conditions.push(sql`id > ${Number(after)}`);
+    for (const column of ['target', 'actor', 'action', 'via'] as const)
+      if (query[column] !== undefined) conditions.push(sql`${raw(column)} = ${query[column]}`);
+    const order = raw(after === undefined ? 'desc' : 'asc');
+    const rows = await this.rows<Tables['audit_entries']>(
+      sql`select * from audit_entries ${where(conditions)} order by id ${order} limit ${limit}`,
+    );
+    return rows.map(toEntry);
+  }
+
+  async #readKeys(range: Sql | undefined, { since, until, before, limit }: AuditQuery): Promise<AuditEntry[]> {
+    const at = range ? sql`at` : AT_OF_ALL;
+    const conditions = [...(range ? [range] : []), sql`${at} >= ${since}`];
+    if (until !== undefined) conditions.push(sql`${at} < ${until}`);
+    // Of one moment those by operators are listed first.
+    const below = before && (isByKey(before) ? numberOf(before) : Number.MAX_SAFE_INTEGER);
+    if (before) conditions.push(sql`(${at}, id) < (${before.at}, ${below})`);
+    const rows = await this.rows<Tables['changes']>(
+      sql`select * from changes ${where(conditions)} order by ${at} desc, id desc limit ${limit}`,
+    );
+    return rows.map(toEntryByKey);
+  }
 }
 
-export interface AuditedChange {
-  readonly at: number;
+/** Reads entries, newest first, of which those are meant that pass every test. */
+interface Source {
+  read(page: AuditQuery): Promise<AuditEntry[]>;
+  readonly tests: readonly ((entry: AuditEntry) => boolean)[];
+}
+
+async function newestOf({ read, tests }: Source, query: AuditQuery): Promise<AuditEntry[]> {
+  const { limit, after } = query;
+  const count = tests.length === 0 || after !== undefined ? limit : ROWS_SEARCHED_AT_ONCE;
+  const found: AuditEntry[] = [];
+  for (let { before } = query; ; ) {
+    const entries = await read({ ...query, before, limit: count });
+    found.push(...entries.filter((entry) => tests.every((passes) => passes(entry))));
+    if (entries.length < count || found.length >= limit) return found.slice(0, limit);
+    before = entries.at(-1);
+    await nextTurn();
+  }
+}
+
+/** Finds a whole text, as it stands within JSON: a part of one would find each key by its prefix and its scopes. */
+function textFinder(text: string): (entry: AuditEntry) => boolean {
+  const wanted = folded(JSON.stringify(text));
+  return ({ before, after }) => folded(JSON.stringify([before, after])).includes(wanted);
+}
+
+function newestFirst(one: AuditEntry, other: AuditEntry): number {
+  return other.at - one.at || Number(isByKey(one)) - Number(isByKey(other)) || numberOf(other) - numberOf(one);
+}
+
+function isByKey({ id }: Pick<AuditEntry, 'id'>): boolean {
+  return id.startsWith(BY_KEY);
+}
+
+function numberOf({ id }: Pick<AuditEntry, 'id'>): number {
+  return Number(id.replace(BY_KEY, ''));
+}
+
+/** A change to be recorded; `before` and `after` are null unless given. */
+interface AuditedChange extends Pick<AuditEntry, 'at' | 'target'>, Partial<Pick<AuditEntry, 'before' | 'after'>> {
   readonly by: Operator;
   readonly action: AuditAction;
-  readonly target: string;
-  /** Null unless given. */
-  readonly before?: unknown;
-  readonly after?: unknown;
 }
 
 /** Appends an audit entry in the transaction of the change itself, so that there is never one without the other. */
@@ -92,9 +185,66 @@ export async function recordAudit(trx: Transaction, change: AuditedChange): Prom
   await trx.run(insertInto('audit_entries', [row]));
 }
 
+interface ChangeByKey extends Pick<AuditEntry, 'at'>, Partial<Pick<AuditEntry, 'before' | 'after'>> {
+  readonly kind: (typeof CHANGED)[number];
+  readonly id: number;
+  readonly verb: string;
+  readonly by: OnceId;
+}
+
+/** Appends the entry of a change by a key in the transaction of the change. Writers hold their lock. */
+export async function recordChange(trx: Transaction, change: ChangeByKey): Promise<void> {
+  const { at, kind, id, verb, by, before = null, after = null } = change;
+  const digest = by.idempotency ? digestOf(by.idempotency.key) : null;
+  await trx.run(sql`
+    insert into changes (id, kind, target, at, verb, key_id, request_id, idempotency_key, before, after)
+    values (
+      (select coalesce(max(id), 0) + 1 from changes), ${kind}, ${id}, ${at}, ${verb}, ${by.keyId},
+      ${by.requestId ?? null}, ${digest}, ${JSON.stringify(before, shortened)}, ${JSON.stringify(after, shortened)})`);
+}
+
+function shortened(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? [...value].slice(0, CHARACTERS_MAX).join('') : value;
+}
+
+/** The first entry by a key of an order or a pet, and the latest; the oldest first. */
+export async function entriesByKeys(db: Connection, kind: ChangeByKey['kind'], id: number): Promise<AuditEntry[]> {
+  const read = (order: 'asc' | 'desc', limit: number) =>
+    db.all<Tables['changes']>(sql`
+      select * from changes where kind = ${kind} and target = ${id}
+      order by at ${raw(order)}, id ${raw(order)} limit ${limit}`);
+  const latest = (await read('desc', HISTORY_MAX)).reverse();
+  const [first] = latest.length < HISTORY_MAX ? [] : await read('asc', 1);
+  return [...(first && first.id !== latest[0]?.id ? [first] : []), ...latest].map(toEntryByKey);
+}
+
 /** The entry of a row. */
 export function toEntry(row: Tables['audit_entries']): AuditEntry {
   const { id, at, actor, via, action, target, system_user: user } = row;
   const [before, after] = [JSON.parse(row.before), JSON.parse(row.after)];
-  return { id, at, operator: { actor, via, ...(user !== null && { user }) }, action, target, before, after };
+  return { id: `${id}`, at, operator: { actor, via, ...(user !== null && { user }) }, action, target, before, after };
+}
+
+function toEntryByKey(row: Tables['changes']): AuditEntry {
+  const { id, at, kind, verb, target, key_id: actor, request_id: requestId, idempotency_key: idempotencyKey } = row;
+  return {
+    id: `${BY_KEY}${id}`,
+    at,
+    operator: { actor, via: 'key' },
+    action: `${kind}.${verb}` as AuditAction,
+    target: `${target}`,
+    requestId,
+    idempotencyKey,
+    before: JSON.parse(row.before),
+    after: JSON.parse(row.after),
+  };
+}
+
+/** The entry of a creation that has none, as far as its row tells. */
+export function creationEntry(
+  { id, created_at: at, created_by: actor }: { id: number; created_at: number; created_by: string },
+  action: AuditEntry['action'],
+  after: object | null,
+): AuditEntry {
+  return { id: '', at, operator: { actor, via: 'key' }, action, target: `${id}`, requestId: null, before: null, after };
 }

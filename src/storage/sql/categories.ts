@@ -1,17 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { join } from 'sql-template-tag';
-import type { Operator } from '../../catalog/audit.ts';
+import { type AuditEntry, type History, type Operator, WAYS } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { History, HistoryLine } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Time } from '../../stdx/time.ts';
-import type { Transaction } from '../engine.ts';
-import { recordAudit, toEntry } from './audit.ts';
+import type { Connection, Transaction } from '../engine.ts';
+import { creationEntry, recordAudit, toEntry } from './audit.ts';
 import { readChanges } from './change-feed.ts';
-import { creationLine } from './history.ts';
 import { once } from './once.ts';
 import { folded } from './search.ts';
 import { findRow, one, rowsInsert } from './statement.ts';
@@ -32,7 +30,7 @@ type Row = Tables['categories'];
 const ALL: PageQuery = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 /** Rows that a search reads before others are served. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
-/** The changes of one category that its history reads. */
+/** The entries of the audit that a history reads. */
 const CHANGES_MAX = 1_000;
 
 /** Categories in SQL. Creates without an Idempotency-Key share one insert; `Transactions` has the queue of others. */
@@ -116,25 +114,24 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   history(id: number): Promise<History<Category> | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'categories', id);
-      const entries = await db.all<Tables['audit_entries']>(sql`
+      const rows = await db.all<Tables['audit_entries']>(sql`
         select * from audit_entries
         where target = ${`${id}`} and action in ('category.rename', 'category.delete') order by id limit ${CHANGES_MAX}`);
-      const lines = entries.map(toEntry).map(({ at, operator, action, before, after }): HistoryLine => {
-        const was = action === 'category.rename' ? 'renamed' : 'deleted';
-        const change = { before: before as object, after: after as object | null };
-        return { at, operator, action: was, requestId: null, ...change };
-      });
-      const last = lines.at(-1);
-      const noted = row ? noteOf(row) : last?.action === 'deleted' ? (last.before as Noted) : undefined;
+      const entries = rows.map(toEntry);
+      const last = entries.at(-1);
+      const noted = row ? noteOf(row) : last?.action === 'category.delete' ? (last.before as Noted) : undefined;
       if (!noted) return undefined;
       const { createdAt, createdBy, ...category } = noted;
       // A release without histories noted neither.
       if (createdAt !== undefined && createdBy !== undefined) {
-        const first = lines.find(({ action }) => action === 'renamed')?.before;
+        const first = entries.find(({ action }) => action === 'category.rename')?.before ?? {};
         const { id: _, ...after } = { ...category, ...first };
-        lines.unshift(creationLine({ created_at: createdAt, created_by: createdBy }, { action: 'created', after }));
+        const made = { id, created_at: createdAt, created_by: createdBy };
+        const isImported = WAYS.some((way) => way === createdBy);
+        const creation = isImported ? await importOf(db, made) : creationEntry(made, 'category.create', after);
+        if (creation) entries.unshift(creation);
       }
-      return { resource: category, isRemoved: !row, lines };
+      return { resource: category, isRemoved: !row, entries };
     });
   }
 
@@ -210,6 +207,19 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     const message = `The list of all categories may have ${this.#bounds.categoriesBytesMax} bytes, and would have more (CATEGORIES_BYTES_MAX)`;
     return new CatalogError('catalog_full', message);
   }
+}
+
+/** The entry of the import that made a category: one of the first since then, which say their ranges. */
+async function importOf(
+  db: Connection,
+  { id, created_at }: Pick<Row, 'id' | 'created_at'>,
+): Promise<AuditEntry | undefined> {
+  const rows = await db.all<Tables['audit_entries']>(sql`
+    select * from audit_entries where action = 'categories.import' and at >= ${created_at} order by id limit ${CHANGES_MAX}`);
+  return rows.map(toEntry).find(({ after }) => {
+    const { firstId, lastId } = after as { firstId: number; lastId: number };
+    return firstId <= id && id <= lastId;
+  });
 }
 
 function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: number }): CatalogError {

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
+import type { AuditEntry, History } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { History, HistoryLine } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import {
   assertCanBeSold,
@@ -13,7 +13,7 @@ import {
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection } from '../engine.ts';
-import { creationLine, readLines, recordChange } from './history.ts';
+import { creationEntry, entriesByKeys, recordChange } from './audit.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, setStock, unknown } from './pets.ts';
 import { findRow, insertInto, nextId, one } from './statement.ts';
@@ -42,7 +42,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
           created_by: by.keyId,
         };
         await trx.run(insertInto('orders', [row]));
-        await recordChange(trx, { at: now, kind: 'order', id, action: 'placed', by, after: membersOf(row) });
+        await recordChange(trx, { at: now, kind: 'order', id, verb: 'place', by, after: membersOf(row) });
         return toOrder(row, now);
       }),
     );
@@ -79,7 +79,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       await trx.run(sql`delete from orders where id = ${id}`);
       await setStock(trx, pet, quantity);
       const before = { ...membersOf(order), createdAt: order.created_at, createdBy: order.created_by };
-      await recordChange(trx, { at: this.now, kind: 'order', id, action: 'cancelled', by, before });
+      await recordChange(trx, { at: this.now, kind: 'order', id, verb: 'cancel', by, before });
       return true;
     });
   }
@@ -87,18 +87,12 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
   history(id: number): Promise<History<Order> | undefined> {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'orders', id);
-      const lines = await readLines(db, 'order', id);
-      const order = row ?? rowBefore(id, lines.at(-1));
+      const entries = await entriesByKeys(db, 'order', id);
+      const order = row ?? rowBefore(id, entries.at(-1));
       if (!order) return undefined;
       const resource = { ...toOrder(order, this.now), ...(!row && { complete: false }) };
-      const after = membersOf(order);
-      if (lines[0]?.action !== 'placed') lines.unshift(creationLine(order, { action: 'placed', after }));
-      const { shipDate, complete } = resource;
-      if (complete && shipDate) {
-        const at = Math.floor(Date.parse(shipDate) / 1_000);
-        lines.push({ at, action: 'shipped', requestId: null, before: null, after: null });
-      }
-      return { resource, isRemoved: !row, lines };
+      if (entries[0]?.action !== 'order.place') entries.unshift(creationEntry(order, 'order.place', membersOf(order)));
+      return { resource, isRemoved: !row, entries };
     });
   }
 }
@@ -109,10 +103,10 @@ function membersOf({ pet_id: petId, quantity, ship_date }: Tables['orders']): Me
 }
 
 /** The row of a removed order, by its last change: a cancellation, unless a release without histories removed it. */
-function rowBefore(id: number, last: HistoryLine | undefined): Tables['orders'] | undefined {
+function rowBefore(id: number, last: AuditEntry | undefined): Tables['orders'] | undefined {
   if (!last) return undefined;
-  const { at, keyId = '', before, after } = last;
-  const noted = { createdAt: at, createdBy: keyId, ...after, ...before } as Members & Noted;
+  const { at, operator, before, after } = last;
+  const noted = { createdAt: at, createdBy: operator.actor, ...(after ?? {}), ...(before ?? {}) } as Members & Noted;
   const { petId: pet_id, quantity, shipDate: ship_date = null, createdAt: created_at, createdBy: created_by } = noted;
   return { id, pet_id, quantity, ship_date, created_at, created_by };
 }

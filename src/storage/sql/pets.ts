@@ -1,6 +1,6 @@
 import sql, { join } from 'sql-template-tag';
+import type { History } from '../../catalog/audit.ts';
 import { type CatalogError, invalid } from '../../catalog/error.ts';
-import type { History } from '../../catalog/history.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import {
   firstStock,
@@ -16,7 +16,7 @@ import {
 } from '../../catalog/pet.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection, Transaction } from '../engine.ts';
-import { creationLine, readLines, recordChange } from './history.ts';
+import { creationEntry, entriesByKeys, recordChange } from './audit.ts';
 import { once } from './once.ts';
 import { assignments, findRow, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -38,7 +38,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
         const row = { ...stored, created_at: now, created_by: by.keyId };
         await trx.run(insertInto('pets', [row]));
-        await recordChange(trx, { at: now, kind: 'pet', id, action: 'created', by, after: membersOf(row) });
+        await recordChange(trx, { at: now, kind: 'pet', id, verb: 'create', by, after: membersOf(row) });
         return { id, name, categoryId, status };
       }),
     );
@@ -116,26 +116,26 @@ export class SqlPets extends SqlNoun implements PetStorage {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'pets', id);
       if (!row) return undefined;
-      const lines = await readLines(db, 'pet', id);
-      if (lines[0]?.action !== 'created') lines.unshift(creationLine(row, { action: 'created' }));
-      return { resource: { ...toPet(row), quantity: row.quantity }, isRemoved: false, lines };
+      const entries = await entriesByKeys(db, 'pet', id);
+      if (entries[0]?.action !== 'pet.create') entries.unshift(creationEntry(row, 'pet.create', null));
+      return { resource: { ...toPet(row), quantity: row.quantity }, isRemoved: false, entries };
     });
   }
 
-  /** Adds the members that differ to the history of a pet; no line if none does. */
+  /** Records the members of a pet that differ; nothing if none does. */
   async #record(trx: Transaction, by: OnceId, rows: readonly [Tables['pets'], Tables['pets']]): Promise<void> {
     const [old, current] = [membersOf(rows[0]), membersOf(rows[1])];
     const changed = Object.keys(old).filter((name) => old[name] !== current[name]);
     if (changed.length === 0) return;
     const of = (members: Members) => Object.fromEntries(changed.map((name) => [name, members[name]]));
-    const change = { kind: 'pet', id: rows[0].id, action: 'changed' } as const;
+    const change = { kind: 'pet', id: rows[0].id, verb: 'update' } as const;
     await recordChange(trx, { ...change, at: this.now, by, before: of(old), after: of(current) });
   }
 }
 
 type Members = Readonly<Record<string, string | number>>;
 
-/** The members of a pet that its history has. */
+/** The members of a pet that its entries have. */
 function membersOf({ name, category_id: categoryId, status, quantity }: Tables['pets']): Members {
   return { name, categoryId, status, quantity };
 }

@@ -6,7 +6,6 @@ import type { Time } from '../../stdx/time.ts';
 import type { DatabaseNotOpened, Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
-import { SqlHistory } from './history.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { once, purgeOutcomes } from './once.ts';
@@ -32,7 +31,6 @@ export class SqlStorage implements Storage {
   readonly categories: SqlCategories;
   readonly pets: SqlPets;
   readonly orders: SqlOrders;
-  readonly history: SqlHistory;
   readonly keys: SqlKeys;
   readonly limits: SqlLimits;
   readonly usage: SqlUsage;
@@ -49,7 +47,6 @@ export class SqlStorage implements Storage {
     this.categories = new SqlCategories(this.transactions, options);
     this.pets = new SqlPets(this.transactions, time);
     this.orders = new SqlOrders(this.transactions, time);
-    this.history = new SqlHistory(this.transactions, time);
     this.keys = new SqlKeys(this.transactions, time);
     this.limits = new SqlLimits(this.transactions, time);
     this.usage = new SqlUsage(this.transactions, time);

@@ -1,5 +1,4 @@
 import type { AuditAction, Operator } from '../../catalog/audit.ts';
-import type { HistoryAction } from '../../catalog/history.ts';
 import type { Role } from '../../catalog/operator/access.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import type { PlanName } from '../../catalog/plan.ts';
@@ -14,7 +13,7 @@ export type OutcomeCounts = Record<'served' | 'client_errors' | 'refused' | 'ser
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
-export type Created = { created_at: number; created_by: string };
+type Created = { created_at: number; created_by: string };
 
 /**
  * The tables as the newest migration leaves them. Moments are Unix seconds. Five tables also have a column `checksum`,
@@ -46,13 +45,14 @@ export interface Tables {
     quantity: number;
     ship_date: string | null;
   } & Created;
-  /** The changes of orders and pets, numbered for each. `before` and `after` are JSON. */
-  history: {
+  /** The entries of the audit by keys: changes of orders and pets. `before` and `after` are JSON. */
+  changes: {
+    id: number;
     kind: 'order' | 'pet';
     target: number;
-    number: number;
     at: number;
-    action: HistoryAction;
+    /** The second part of the action, as `place` is of `order.place`. */
+    verb: string;
     key_id: string;
     request_id: string | null;
     /** The SHA-256 of the `Idempotency-Key` of a create. */
@@ -123,7 +123,7 @@ export interface Tables {
   key_route_usage: Tables['usage'] & { route: string };
   /** Requests by route and duration, which releases up to 0.3.0 write and read; purged here. */
   route_usage: { period: UsagePeriod; starts_at: number; route: string } & OutcomeCounts;
-  /** `before` and `after` are JSON. */
+  /** The entries by operators and the service. `before` and `after` are JSON. */
   audit_entries: {
     id: number;
     at: number;

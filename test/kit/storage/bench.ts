@@ -8,7 +8,7 @@ import type { Storage } from '../../../src/catalog/storage.ts';
 import type { DatabaseAddress } from '../../../src/config.ts';
 import type { Time } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
-import { manualClock } from '../clock.ts';
+import { type ManualClock, manualClock } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
 
 /** The place of a database under test, which is removed with it. */
@@ -19,6 +19,7 @@ export interface DatabasePlace extends AsyncDisposable {
 /** A storage under test that holds at most `categoriesMax` categories, and `categoriesBytesMax` bytes of their list. */
 export interface StorageBench extends AsyncDisposable {
   readonly storage: Storage;
+  readonly clock: ManualClock;
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
   /** Another connection to the same data, as another process would have it, perhaps with another bound. */
@@ -43,13 +44,15 @@ export function openSome(place: DatabaseAddress | string = ':memory:', time: Tim
 
 /** Opens a storage at the place; closing the bench also removes the place. */
 export async function openBench(place: DatabasePlace): Promise<StorageBench> {
+  const clock = manualClock(NOW);
   const open = ({ categoriesBytesMax } = { categoriesBytesMax: CATEGORIES_BYTES_MAX }) =>
-    openStorage(place.database, { time: manualClock(NOW), categoriesMax: CATEGORIES_MAX, categoriesBytesMax });
+    openStorage(place.database, { time: clock, categoriesMax: CATEGORIES_MAX, categoriesBytesMax });
   let storage = await open();
   return {
     get storage() {
       return storage;
     },
+    clock,
     categoriesMax: CATEGORIES_MAX,
     categoriesBytesMax: CATEGORIES_BYTES_MAX,
     another: open,
