@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { untilTrue } from '../../test/kit/clock.ts';
 import type { Cell, ClientReport } from '../src/client/report.ts';
-import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder, untilTrue } from './kit/fixtures.ts';
+import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { standing, upstreamOf } from './kit/upstream.ts';
 

@@ -4,9 +4,10 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { untilTrue } from '../../test/kit/clock.ts';
 import { freePort } from '../../test/kit/deploy/port.ts';
 import type { Report } from '../src/limits/rule.ts';
-import { runReferee, untilTrue } from './kit/fixtures.ts';
+import { runReferee } from './kit/fixtures.ts';
 
 /** Writes docs/limits.md: installs the limiters of examples/limiters into a temporary folder, and judges each. */
 

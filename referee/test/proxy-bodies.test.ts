@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { untilTrue } from '../../test/kit/clock.ts';
 import { openRaw } from '../../test/kit/edge/raw.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
-import { untilTrue } from './kit/fixtures.ts';
 import { headOf, json, played, steps, upstreamOf } from './kit/upstream.ts';
 
 /** What a proxy does with bodies that are large, late or not waited for. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run, untilTrue } from './kit/fixtures.ts';
+import { untilTrue } from '../../test/kit/clock.ts';
+import { run } from './kit/fixtures.ts';
 import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 

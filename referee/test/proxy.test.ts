@@ -8,9 +8,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { missingPrograms } from '../../test/kit/deploy/programs.ts';
 import { openRaw } from '../../test/kit/edge/raw.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
-import { missingPrograms, run, temporaryFolder } from './kit/fixtures.ts';
+import { run, temporaryFolder } from './kit/fixtures.ts';
 import { headOf, json, played, standing, steps, upstreamOf, verdicts } from './kit/upstream.ts';
 
 /** Scripts before any HTTP API, played by a proxy. */

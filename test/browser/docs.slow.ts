@@ -9,3 +9,8 @@ test('every page of the documentation is accessible, and shows everything that i
   await using service = await testService();
   await assertLegible(browser(), service, PAGES);
 });
+
+test('so is the reference of the operator API', needsBrowser, async () => {
+  await using service = await testService();
+  await assertLegible(browser(), service, [''], new URL(service.operatorUrl));
+});

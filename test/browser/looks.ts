@@ -11,8 +11,12 @@ export const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 
 /** Asserts that pages of the documentation are accessible, in the light and the dark, and show all that they hold. */
-export async function assertLegible(browser: Browser, service: TestService, pages: readonly string[]): Promise<void> {
-  const { origin } = new URL(service.url);
+export async function assertLegible(
+  browser: Browser,
+  service: TestService,
+  pages: readonly string[],
+  { origin } = new URL(service.url),
+): Promise<void> {
   const { secret } = await service.issue();
   const { page, complaints } = await watchedPage(browser);
   for (const name of pages) {

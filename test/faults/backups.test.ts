@@ -246,6 +246,7 @@ test('a backup that fails is reported, keeps the earlier ones and is tried again
 });
 
 test('a service that stops ends the backup that it makes, begins no other, and reports none as failed', async () => {
+  const ended: string[] = [];
   const { folder, clock, made, failures, start, names, open } = bench({ hasProcesses: true });
   using _folder = folder;
   await (await open())[Symbol.asyncDispose]();
@@ -253,10 +254,11 @@ test('a service that stops ends the backup that it makes, begins no other, and r
     await using schedule = start();
     await schedule.look();
     clock.advance(DAY);
-    void schedule.look();
+    void schedule.look().then(() => ended.push('the backup'));
     // By then its process is started.
     await nextTurn();
   }
+  assert.deepEqual(ended, ['the backup'], 'the stop waited for it');
   {
     await using _schedule = start();
   }

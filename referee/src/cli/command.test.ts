@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isAlive, temporaryFolder, untilTrue } from '../../test/kit/fixtures.ts';
+import { untilTrue } from '../../../test/kit/clock.ts';
+import { isAlive, temporaryFolder } from '../../test/kit/fixtures.ts';
 import { Mistake } from '../mistake.ts';
 import { runToEnd, startApi } from './command.ts';
 
