@@ -143,6 +143,16 @@ describe('Idempotency-Key', () => {
     assert.equal((await outcome(await create('old', other))).isReplay, true);
     assert.equal((await create('old', body)).status, 422);
   });
+
+  test('outcomes are purged after a day, and not before', async () => {
+    await create('purged', '{"name":"Dog"}');
+    service.clock.advance(86_399);
+    await service.storage.purgeOutcomes();
+    assert.equal((await create('purged', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
+    service.clock.advance(1);
+    await service.storage.purgeOutcomes();
+    assert.equal((await create('purged', '{"name":"Dog"}')).headers.get('idempotency-replayed'), null);
+  });
 });
 
 test('outcomes that are over are deleted every minute, and a failure is told', async ({ mock }) => {
