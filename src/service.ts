@@ -259,10 +259,10 @@ function withRecords(events: Events, into: { usage: UsageRecorder; recent: Recen
     ...events,
     requestAnswered(answered) {
       events.requestAnswered(answered);
-      const { keyId } = answered;
+      const { keyId = answered.ended?.keyId } = answered;
       if (keyId === undefined) return;
       const { unix } = into.time.now();
-      into.usage.record(keyId, answered, unix);
+      if (!answered.ended) into.usage.record(keyId, answered, unix);
       into.recent.record(answered, keyId, unix);
     },
   };

@@ -218,6 +218,14 @@ export function isUsable(found: FoundKey, environment: Environment, time: Pick<T
   return (key.expiresAt === null || now < key.expiresAt) && (endsAt === null || now < endsAt);
 }
 
+/** The end or the pause of a key, and its moment; undefined for a key in use. */
+export function endOf(key: ApiKey, now: number): { what: string; at: number } | undefined {
+  const { revokedAt, expiresAt, pausedAt } = key;
+  if (revokedAt !== null) return { what: 'Revoked', at: revokedAt };
+  if (expiresAt !== null && expiresAt <= now) return { what: 'Expired', at: expiresAt };
+  return pausedAt === null ? undefined : { what: 'Paused', at: pausedAt };
+}
+
 /**
  * A new id. Ids ascend with the machine's microseconds, so that they order what was made within a second; in one case,
  * because some collations ignore it.
@@ -243,7 +251,7 @@ function checksum(text: string): string {
 
 export interface KeyStorage {
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
-  /** The key that owns a secret, whether or not it is still usable; none for a paused one. */
+  /** The key that owns a secret, whether or not it is still usable; the secret of a paused one has ended. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
   /** The rotated secrets of each of these keys that still work, and until when, the last to end first. */

@@ -4,13 +4,14 @@ import {
   type ApiKey,
   couldBeSecret,
   type Environment,
+  endOf,
   type FoundKey,
   hashSecret,
   isUsable,
 } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
-import type { Time } from '../stdx/time.ts';
+import { type Time, utc } from '../stdx/time.ts';
 import { refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
@@ -35,7 +36,7 @@ const SEVERAL_HEADERS = missingKey('There are several Authorization headers, of 
 const BARE_KEY = missingKey('The Authorization header has a key without the word Bearer before it');
 const OTHER_SCHEME = missingKey('The Authorization header has another scheme than Bearer');
 const ELSEWHERE = missingKey('A key in the address or in X-API-Key is not read, and may be in logs by now');
-const INVALID_KEY: Authentication = {
+const INVALID_KEY = {
   refused: refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
     'WWW-Authenticate',
     `${REALM}, error="invalid_token"`,
@@ -108,7 +109,11 @@ export class Authenticator {
   }
 
   #open(found: FoundKey | undefined): Authentication {
-    return found && isUsable(found, this.#environment, this.#time) ? found : INVALID_KEY;
+    if (found && isUsable(found, this.#environment, this.#time)) return found;
+    if (!found) return INVALID_KEY;
+    const end = endOf(found.key, this.#time.now().unix);
+    const reason = end ? `${end.what.toLowerCase()} at ${utc(end.at)}` : 'its secret was rotated';
+    return { refused: { ...INVALID_KEY.refused, ended: { keyId: found.key.id, reason } } };
   }
 
   #findOnce(hash: string): Promise<FoundKey | undefined> {

@@ -29,6 +29,8 @@ interface CountedWindows {
 export interface AnsweredRequest extends Side {
   readonly requestId: string;
   readonly keyId: string | undefined;
+  /** The known key that was refused as an invalid one, and why. */
+  readonly ended?: { readonly keyId: string; readonly reason: string } | undefined;
   readonly plan: PlanName | undefined;
   readonly method: string;
   /** The route's template, never the requested URL: that may hold anything, even a key. */

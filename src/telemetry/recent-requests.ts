@@ -28,7 +28,7 @@ export interface RecentRequest
   readonly dayRemaining: number | undefined;
   /** The limit of the window that has fewer requests left, or that refused; undefined if it was not counted. */
   readonly limit: number | undefined;
-  /** Why it was refused, for a 429. */
+  /** Why it was refused, for a 429, and a 401 of a key that has ended. */
   readonly reason: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export class RecentRequests {
     request.minuteRemaining = windows?.minute.remaining;
     request.dayRemaining = windows?.day.remaining;
     request.limit = windows?.limit;
-    request.ban = windows?.ban?.reason;
+    request.ban = answered.ended?.reason ?? windows?.ban?.reason;
     requests.add(request);
   }
 
@@ -136,7 +136,7 @@ interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
   /** The place of its id among those of all records. */
   readonly slot: number;
   idBytes: number;
-  /** Why the key was banned, if it was. */
+  /** Why the key was banned or had ended, if so. */
   ban: string | undefined;
   older: Kept | undefined;
   newer: Kept | undefined;
@@ -208,7 +208,7 @@ function minuteOf(at: number): number {
 }
 
 function refusalReason({ code, limit }: Pick<RecentRequest, 'code' | 'limit'>, ban?: string): string | undefined {
-  if (code === 'key_banned') return ban;
+  if (code === 'key_banned' || code === 'invalid_api_key') return ban;
   if (code === 'rate_limit_exceeded') return `the limit of ${limit} requests per minute was reached`;
   return code === 'daily_quota_exceeded' ? `the quota of ${limit} requests per day was reached` : undefined;
 }

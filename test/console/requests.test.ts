@@ -89,25 +89,32 @@ test('“Why was this refused?” leads from a request id or a key to the reason
   assert.equal(service.events.failures.length, 0);
 });
 
-test('the page of a key that is revoked or has expired says that, and since when', async () => {
+test('a request with a known key that has ended is kept with the reason, and not counted', async () => {
   await using service = await testService();
   const { storage, clock } = service;
   const start = clock.now().unix;
   const { key, secret } = await service.issue({ name: 'brief', expiresAt: start + 60 });
   const operator = await signIn(service);
-  const why = `/keys/${key.id}`;
-  const told = async () =>
-    /<strong>(\w+) at <time datetime="([^"]*)"[^>]*>[^<]*<\/time>: every request since then is a 401/
-      .exec(await operator.page(why))
-      ?.slice(1);
-  assert.equal(await told(), undefined);
+  const told = async () => {
+    const answer = await service.call(secret, '/categories');
+    assert.equal(answer.status, 401);
+    const id = `${answer.headers.get('x-request-id')}`;
+    const pages = [await operator.page(`/requests/why?q=${id}`), await operator.page(`/keys/${key.id}`)];
+    const [reason, ...others] = pages.map((page) => /<strong>The key was refused: (.*?)\.</.exec(page)?.[1]);
+    assert.deepEqual(others, [reason]);
+    return reason;
+  };
+  assert.equal((await service.call(secret, '/categories')).status, 200);
+  await storage.keys.pause(key.id, start, OPERATOR);
+  assert.equal(await told(), `paused at ${utc(start)}`);
+  await storage.keys.pause(key.id, null, OPERATOR);
   clock.advance(60);
-  assert.equal((await service.call(secret, '/categories')).status, 401);
-  assert.deepEqual(await told(), ['Expired', utc(start + 60)]);
-  assert.match(await operator.page(why), /<span class="badge">expired<\/span>/);
-  clock.advance(1);
+  assert.equal(await told(), `expired at ${utc(start + 60)}`);
   await storage.keys.revoke(key.id, start + 61, OPERATOR);
-  assert.deepEqual(await told(), ['Revoked', utc(start + 61)]);
+  assert.equal(await told(), `revoked at ${utc(start + 61)}`);
+  await service.restart();
+  const sums = await service.storage.usage.sums({ period: 'minute', since: start, group: 'key' });
+  assert.deepEqual([sums.length, sums[0]?.served, sums[0]?.clientErrors], [1, 1, 0]);
 });
 
 test('every refusal and error is explained in plain words, and a change of the limit since is told', async () => {

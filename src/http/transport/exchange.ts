@@ -4,7 +4,7 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
-import type { Events } from '../../telemetry/events.ts';
+import type { AnsweredRequest, Events } from '../../telemetry/events.ts';
 import { Body, tooLarge } from './body.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
@@ -34,6 +34,8 @@ export interface Answer {
   readonly code?: AnyErrorCode;
   /** The thrown error, for the log; with a status of 500 and above. */
   readonly cause?: unknown;
+  /** For the records, as `cause` is for the log. */
+  readonly ended?: AnsweredRequest['ended'];
   /** Closes the connection after this answer. */
   readonly closes?: boolean;
   /** Default: application/json. */
@@ -227,7 +229,7 @@ export class Exchange {
     });
   }
 
-  #record({ status, code, cause }: Answer): void {
+  #record({ status, code, cause, ended }: Answer): void {
     const { events, listener = 'public' } = this.#options;
     events.requestAnswered({
       listener,
@@ -240,6 +242,7 @@ export class Exchange {
       status,
       code,
       cause,
+      ended,
       windows: this.decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,

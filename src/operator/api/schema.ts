@@ -247,7 +247,7 @@ export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as thi
     durationMs: { type: 'number', minimum: 0, description: 'From the head of the request to the answer', example: 0.2 },
     minuteRemaining: orNull(count('What the minute had left; null if the request was not counted'), 0),
     dayRemaining: orNull(count('What the day had left'), 940),
-    reason: orNull(text('Why it was refused, for a 429'), 'the limit of 60 requests per minute was reached'),
+    reason: orNull(text('Why it was refused, for a 429 or a 401'), 'the limit of 60 requests per minute was reached'),
     userAgent: orNull(text('The first 100 printable characters of its `User-Agent`'), 'shop/2.1'),
   },
 });

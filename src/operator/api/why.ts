@@ -1,4 +1,4 @@
-import { type ApiKey, withoutSecret } from '../../catalog/api-key.ts';
+import { type ApiKey, endOf, withoutSecret } from '../../catalog/api-key.ts';
 import { CatalogError, type ErrorCode, invalid } from '../../catalog/error.ts';
 import { inWords, quote } from '../../catalog/validate.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
@@ -74,17 +74,7 @@ export async function keysLike(
 
 /** The latest refusal, else the latest error. */
 export function latestFailure(all: readonly RecentRequest[]): RecentRequest | undefined {
-  return all.find(({ status }) => status === 429) ?? all.find(({ status }) => status >= 400);
-}
-
-/** The end or the pause of a key, and its moment; undefined for a key in use. */
-export function endOf(
-  { revokedAt, expiresAt, pausedAt }: ApiKey,
-  now: number,
-): { what: string; at: number } | undefined {
-  if (revokedAt !== null) return { what: 'Revoked', at: revokedAt };
-  if (expiresAt !== null && expiresAt <= now) return { what: 'Expired', at: expiresAt };
-  return pausedAt === null ? undefined : { what: 'Paused', at: pausedAt };
+  return all.find(({ status }) => status === 429 || status === 401) ?? all.find(({ status }) => status >= 400);
 }
 
 /** Says why a request was refused or failed, and what its caller can do. */
@@ -119,6 +109,10 @@ function overLimit({ code, limit = 0, reason = '' }: RecentRequest, key: ApiKey 
         'The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.',
         ...changedSince(limit, key?.limits.day),
       ],
+    },
+    invalid_api_key: {
+      sentence: `The key was refused: ${reason}.`,
+      details: ['The caller needs another key, unless this one is resumed, or its end is moved.'],
     },
     key_banned: {
       sentence: `Banned: the key went on after a refusal; it was ${reason}.`,

@@ -12,7 +12,6 @@ import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 /** The page of the audit, and how other pages show its entries. */
 
 const LATEST_MAX = 20;
-const TARGET_CHARACTERS_MAX = 20;
 /** The ways of operators that are written otherwise than in JSON. */
 const WAYS: Partial<Record<Operator['via'], string>> = { cli: 'command line', api: 'API' };
 
@@ -67,8 +66,7 @@ export function targetLink({ action, target }: { action: string; target: string 
   if (kind === 'order' || kind === 'pet') return html`<a href="/console/${kind}s/${target}">${kind} ${target}</a>`;
   if (kind === 'category') return html`<a href="/console/categories/${target}">category ${target}</a>`;
   if (kind === 'categories') return html`<a href="/console/categories">${target}</a>`;
-  const short = target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target;
-  return html`<a href="/console${kind === 'operator' ? '/tokens' : '/sessions'}"><code>${short}</code></a>`;
+  return html`<a href="/console${kind === 'operator' ? '/tokens' : '/sessions'}"><code>${target}</code></a>`;
 }
 
 /** Every field on either side, with its old and its new value. */

@@ -12,7 +12,7 @@ import { cardTable, count, duration, empty, foreign, long, moment, numeric, seco
 import { addressOf } from './frame/list.ts';
 import { banLift, graceEnd, pause as pausing, reset, resume } from './key-forms.ts';
 import { isoMoment, type ListPage, listPages, stateCell } from './list-pages.ts';
-import { ended, verdict } from './requests.ts';
+import { verdict } from './requests.ts';
 import { ownerLink, usageOf } from './usage.ts';
 
 const BANS_SHOWN_MAX = 20;
@@ -89,12 +89,12 @@ ${await latestChanges(context, { target: key.id })}
 }
 
 /** Why the key is refused, or was the last time. */
-function refusals({ service, now }: ConsoleContext, key: ApiKey): Html {
+function refusals({ service }: ConsoleContext, key: ApiKey): Html {
   const latest = latestFailure(service.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
   const last = latest
     ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console${addressOf('/requests/why', { q: latest.requestId })}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
     : html`<p class="soft" role="status">This instance keeps no refused or failed request of this key.</p>`;
-  return html`<div id="why" data-live>${ended(key, now)}${last}<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p></div>`;
+  return html`<div id="why" data-live>${last}<p><a href="/console/requests?key=${key.id}">Recent requests of the key</a></p></div>`;
 }
 
 /** A rotated secret that still works. */

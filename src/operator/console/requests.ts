@@ -3,7 +3,7 @@ import { outcomeOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { listRequests } from '../api/requests.ts';
-import { endOf, reasonFor } from '../api/why.ts';
+import { reasonFor } from '../api/why.ts';
 import { OUTCOMES } from './chart.ts';
 import type { ConsoleContext } from './frame/context.ts';
 import { duration, empty, numeric, secondOf, table } from './frame/element.ts';
@@ -72,11 +72,4 @@ export function verdict(request: RecentRequest, key: ApiKey): Html {
   const { sentence, details } = reasonFor(request, key);
   const tone = request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served';
   return html`<div class="verdict ${tone}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
-}
-
-/** Why a key that is revoked, paused or has expired is refused; nothing of another one. */
-export function ended(key: ApiKey, now: number): Html {
-  const end = endOf(key, now);
-  if (!end) return html``;
-  return html`<div class="verdict refused" role="status"><p><strong>${end.what} at ${secondOf(end.at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }

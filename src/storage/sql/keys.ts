@@ -103,10 +103,11 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
 
   async #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
     const rows = await this.rows<KeyRow & SentSecret>(sql`
-      select ${COLUMNS}, sent.hash as sent_hash, sent.ends_at as sent_ends_at
+      select ${COLUMNS}, sent.hash as sent_hash,
+        case when api_keys.paused_at is null then sent.ends_at else 0 end as sent_ends_at
       from ${KEYS}
       inner join api_key_secrets as sent on sent.key_id = api_keys.id
-      where sent.hash in (${join([...hashes])}) and api_keys.paused_at is null`);
+      where sent.hash in (${join([...hashes])})`);
     const now = this.time.now();
     return new Map(rows.map((row) => [row.sent_hash, { key: toKey(row, now), endsAt: row.sent_ends_at }]));
   }

@@ -102,21 +102,17 @@ function membersOf({ pet_id: petId, quantity, ship_date }: Tables['orders']): Me
   return { petId, quantity, ...(ship_date !== null && { shipDate: ship_date }) };
 }
 
-/** The row of a removed order, by its last change: a cancellation, unless a release without histories removed it. */
+/** The row of a removed order, by its last change: a cancellation, unless the release before removed or placed it. */
 function rowBefore(id: number, last: AuditEntry | undefined): Tables['orders'] | undefined {
   if (!last) return undefined;
-  const { at, operator, before, after } = last;
-  const noted = { createdAt: at, createdBy: operator.actor, ...(after ?? {}), ...(before ?? {}) } as Members & Noted;
+  const { at: createdAt, operator, before, after } = last;
+  const noted = Object.assign({ createdAt, createdBy: operator.actor }, after, before) as Noted;
   const { petId: pet_id, quantity, shipDate: ship_date = null, createdAt: created_at, createdBy: created_by } = noted;
   return { id, pet_id, quantity, ship_date, created_at, created_by };
 }
 
 type Members = Pick<Order, 'petId' | 'quantity' | 'shipDate'>;
-/** A cancellation notes them too: a release without histories may have placed the order. */
-interface Noted {
-  readonly createdAt: number;
-  readonly createdBy: string;
-}
+type Noted = Members & { readonly createdAt: number; readonly createdBy: string };
 
 function selectPage(
   db: Connection,
