@@ -49,11 +49,11 @@ for (const [engine, place, skip] of [
   }, async () => {
     await using database = await place();
     // The name of a table that the last makes.
-    await database.execute('create table history (stray text)');
-    await assert.rejects(openEngine(database.address), /history.* already exists/);
+    await database.execute('create table changes (stray text)');
+    await assert.rejects(openEngine(database.address), /changes.* already exists/);
     const categories = 'select name from categories';
     await assert.rejects(database.execute(categories), /no such table|does not exist/);
-    await database.execute('drop table history');
+    await database.execute('drop table changes');
     await (await openEngine(database.address)).db.close();
     assert.deepEqual(await database.execute(categories), []);
     const applied = await database.execute('select name from kysely_migration order by name');

@@ -28,7 +28,6 @@ const FIRST = '014-outcomes-bans-usage@0.2.0';
 const MIGRATIONS = {
   [FIRST]: async () => (await import('./migrations/second-release.ts')).tablesOfSecondRelease,
   '015-pauses-users': async () => (await import('./migrations/third-release.ts')).pausesAndUsers,
-  '016-history': async () => (await import('./migrations/third-release.ts')).history,
   '017-database-properties': async () => (await import('./migrations/database-properties.ts')).databaseProperties,
   '018-resets': async () => (await import('./migrations/third-release.ts')).resets,
   '019-changes': async () => (await import('./migrations/third-release.ts')).changes,

@@ -22,24 +22,6 @@ export async function pausesAndUsers(trx: Transaction, int: Sql): Promise<void> 
     await trx.run(sql`update api_keys set search = ${searchedText(key)} where id = ${key.id}`);
 }
 
-/** Creates the table of histories, which no release has: `changes` takes its place. */
-export async function history(trx: Transaction, int: Sql): Promise<void> {
-  await trx.run(sql`
-    create table history (
-      kind text not null,
-      target ${int} not null,
-      number ${int} not null,
-      at ${int} not null,
-      action text not null,
-      key_id text not null,
-      request_id text,
-      idempotency_key text,
-      before text not null,
-      after text not null,
-      primary key (kind, target, number)
-    )`);
-}
-
 /** Adds the last resets of both windows, to keys and to the counts that know of them. */
 export async function resets(trx: Transaction, int: Sql): Promise<void> {
   for (const table of [sql`api_keys`, sql`window_counts`]) {
@@ -48,10 +30,7 @@ export async function resets(trx: Transaction, int: Sql): Promise<void> {
   }
 }
 
-/**
- * Creates the table of the audit's entries by keys. No release has the table of histories, so that its rows move at
- * once: nothing is left to read beside them.
- */
+/** Creates the table of the audit's entries by keys. */
 export async function changes(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table changes (
@@ -66,12 +45,6 @@ export async function changes(trx: Transaction, int: Sql): Promise<void> {
       before text not null,
       after text not null
     )`);
-  await trx.run(sql`
-    insert into changes (id, kind, target, at, verb, key_id, request_id, idempotency_key, before, after)
-    select row_number() over (order by at, kind, target, number), kind, target, at,
-      case action when 'placed' then 'place' when 'cancelled' then 'cancel' when 'created' then 'create' else 'update' end,
-      key_id, request_id, idempotency_key, before, after from history`);
-  await trx.run(sql`drop table history`);
   await trx.run(sql`create index changes_by_target on changes (kind, target, at, id)`);
   await trx.run(sql`create index changes_by_key on changes (key_id, at, id)`);
   await trx.run(sql`create index changes_by_age on changes ((at + 0), id)`);

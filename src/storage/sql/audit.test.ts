@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import sql, { raw } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { insert, NOW, onSqlite } from '../../../test/kit/storage/bench.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { Transaction } from '../engine.ts';
-import { changes, history } from '../migrations/third-release.ts';
 import type { SqlStorage } from './storage.ts';
 
 const BY = { keyId: 'key_1', requestId: 'req-1' };
@@ -46,26 +45,6 @@ onSqlite('an order or a category that the release before removes is known as it 
   const { entries: [deleted, ...more] = [], ...was } = (await storage.categories.history(category.id)) ?? {};
   assert.deepEqual([was, deleted?.id, more], [{ resource: category, isRemoved: true }, '99', []]);
 });
-
-onSqlite('what an unreleased build kept as histories are entries', async ({ storage }) => {
-  await order(storage);
-  const entries = () => storage.audit.list({ since: 0, limit: 9, via: 'key' });
-  const before = await entries();
-  await write(storage, async (trx) => {
-    await history(trx, raw('integer'));
-    await trx.run(sql`
-      insert into history (kind, target, number, at, action, key_id, request_id, idempotency_key, before, after)
-      select kind, target, id, at, verb || 'd', key_id, request_id, idempotency_key, before, after from changes`);
-    await trx.run(sql`drop table changes`);
-    await changes(trx, raw('integer'));
-  });
-  assert.deepEqual(before.map(({ action }) => action).sort(), ['order.place', 'pet.create', 'pet.update']);
-  assert.deepEqual((await entries()).map(withoutId).sort(), before.map(withoutId).sort());
-});
-
-function withoutId({ id: _, ...entry }: { readonly id: string }): string {
-  return JSON.stringify(entry);
-}
 
 function write(storage: Storage, work: (trx: Transaction) => Promise<void>): Promise<void> {
   return (storage as SqlStorage).transactions.transact(work);
