@@ -77,8 +77,13 @@ export interface CategoryStorage {
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'>;
   /**
-   * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full`, which says how
-   * many would fit, if they do not all fit.
+   * Inserts all, in order, or none. Throws `catalog_full`, which says how many would fit, if they do not all fit.
    */
-  import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
+  import(categories: readonly NewCategory[], by: Operator, from?: ImportSource): Promise<void>;
+}
+
+/** The name of the file, for the audit, and what hears how many are inserted. */
+export interface ImportSource {
+  readonly file?: string;
+  onProgress?(inserted: number): void;
 }

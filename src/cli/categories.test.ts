@@ -23,7 +23,11 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
   };
   writeFileSync(join(folder.path, 'lines.csv'), '{"name":"Dog"}\n{"name":"Cat"}\n');
   writeFileSync(join(folder.path, 'long.json'), JSON.stringify([{ name: 'long', description: 'x'.repeat(1_000) }]));
-  assert.deepEqual(await categories('import', 'lines.csv', '--format', 'ndjson'), [0, '', 'Imported 2 categories']);
+  assert.deepEqual(await categories('import', 'lines.csv', '--format', 'ndjson', '--as', 'ann'), [
+    0,
+    '',
+    'Imported 2 categories',
+  ]);
   assert.deepEqual(shown, [['Importing', 2, 2]]);
   const told = await categories('import', '-', '--format', 'ndjson');
   assert.deepEqual(
@@ -43,7 +47,11 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
   assert.deepEqual([full, `${why}`.includes('CATEGORIES_BYTES_MAX')], [1, true], `${why}`);
   assert.deepEqual(readdirSync(join(folder.path, 'data')), ['pet-catalog.db'], 'its log is folded in');
   const { stdout: audit } = await run(['audit'], { cwd: folder.path });
-  assert.match(audit, new RegExp(` ${userInfo().username} +cli +categories.import +categories +null → .*"count":2`));
+  const said = `"count":2,"firstId":1,"lastId":2,"file":"lines.csv"`;
+  assert.match(
+    audit,
+    new RegExp(` ann .${userInfo().username}. +cli +categories.import +categories +null → .*${said}`),
+  );
 });
 
 test('what a terminal would act upon or turn around is printed as an escape, in tables and JSON', async () => {

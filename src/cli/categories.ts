@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { NewCategory } from '../catalog/category.ts';
 import {
@@ -35,6 +36,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
 
   const importing = categories.command('import <file>');
   importing.description('Add the categories of a file, or of stdin (-): all of them, or none');
+  importing.option('--as <name>', 'who does it; the actor in the audit');
   withFormat(withSettings(importing, USED_SETTINGS), "by the file's extension").action(
     async (file: string, { format }: { format?: string }, self: Command) => {
       const read = await readRecords(file, format, invocation);
@@ -43,7 +45,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
         purpose: 'create',
         async work({ storage, by }) {
           const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
-          await storage.categories.import(read, by, onProgress);
+          await storage.categories.import(read, by, { file: basename(nameOf(file)), onProgress });
           invocation.tell(`Imported ${read.length} ${read.length === 1 ? 'category' : 'categories'}`);
         },
       });

@@ -100,7 +100,7 @@ test(
     const { username } = userInfo();
     const told = (await command('audit --limit 1')).stdout;
     assert.ok(told.includes(` erin (${username}) `), told);
-    const says = `<bdi>erin</bdi></a> <span class="soft">command line, as the system’s user <bdi>${username}</bdi> says</span>`;
+    const says = `<bdi>erin</bdi></a> <span class="soft">cli, as the system’s user <bdi>${username}</bdi> says</span>`;
     assert.ok((await other.page('/audit')).includes(says));
   },
 );

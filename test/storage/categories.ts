@@ -135,7 +135,7 @@ export function categoriesContract(check: Check): void {
       await other.watch(async (change) => {
         followed.push(change);
       });
-      await other.categories.import(some, OPERATOR, (count) => heard.push(count));
+      await other.categories.import(some, OPERATOR, { file: 'a.csv', onProgress: (count) => heard.push(count) });
       assert.deepEqual(heard, [100, 200, some.length]);
       assert.deepEqual([...new Set(followed)], ['new-categories'], 'the process that imports is notified at once');
       await untilTrue(() => seen.includes('new-categories'));
@@ -154,7 +154,7 @@ export function categoriesContract(check: Check): void {
       );
       const [entry] = await storage.audit.list({ since: 0, limit: 10 });
       assert.deepEqual([entry?.action, entry?.target, entry?.before], ['categories.import', 'categories', null]);
-      assert.deepEqual(entry?.after, { count: some.length, firstId: 1, lastId: some.length });
+      assert.deepEqual(entry?.after, { count: some.length, firstId: 1, lastId: some.length, file: 'a.csv' });
     },
   );
 

@@ -12,9 +12,6 @@ import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 /** The page of the audit, and how other pages show its entries. */
 
 const LATEST_MAX = 20;
-/** The ways of operators that are written otherwise than in JSON. */
-const WAYS: Partial<Record<Operator['via'], string>> = { cli: 'command line', api: 'API' };
-
 const TABLE = {
   path: '/audit',
   title: 'Audit',
@@ -55,7 +52,7 @@ ${last ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${addre
 export function operatorLink({ actor, via, user }: Operator): Html {
   if (via === 'key') return html`<a href="/console/keys/${actor}"><code>${actor}</code></a>`;
   const target = via === 'service' ? SERVICE_TARGET : '';
-  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via] ?? via}${user === undefined ? '' : html`, as the system’s user ${foreign(user)} says`}</span>`;
+  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${via}${user === undefined ? '' : html`, as the system’s user ${foreign(user)} says`}</span>`;
 }
 
 /** A link to what was changed, where it is still there. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { join } from 'sql-template-tag';
 import { type AuditEntry, type History, type Operator, WAYS } from '../../catalog/audit.ts';
-import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
+import type { Category, CategoryChanges, CategoryStorage, ImportSource, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
@@ -152,11 +152,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     });
   }
 
-  import(
-    categories: readonly NewCategory[],
-    by: Operator,
-    onProgress: (inserted: number) => void = () => {},
-  ): Promise<void> {
+  import(categories: readonly NewCategory[], by: Operator, { file, onProgress }: ImportSource = {}): Promise<void> {
     return this.transactions.change({ kind: 'new-categories' }, async (trx) => {
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
@@ -164,11 +160,11 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         const outcomes = await this.#insertBatch(trx, rows);
         const fitting = outcomes.findIndex((outcome) => outcome instanceof CatalogError);
         if (fitting !== -1) throw notAllFit(outcomes[fitting], { total: categories.length, fitting: first + fitting });
-        onProgress(first + rows.length);
+        onProgress?.(first + rows.length);
         // Yields, so that the command can be interrupted.
         await nextTurn();
       }
-      const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
+      const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length, file };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
     });
   }
