@@ -35,10 +35,12 @@ export async function temporaryDatabase(encoding = 'UTF8'): Promise<AsyncDisposa
   };
 }
 
-/** Those of this process that no test uses; they are dropped after its last test. */
-const unused: Awaited<ReturnType<typeof reusableDatabase>>[] = [];
+/** Those of this process that no test uses; they are dropped after its last test, and from then on none is kept. */
+let unused: Awaited<ReturnType<typeof reusableDatabase>>[] | undefined = [];
 after(async () => {
-  for (const database of unused) await database.drop();
+  const all = unused;
+  unused = undefined;
+  for (const database of all ?? []) await database.drop();
 });
 
 /**
@@ -46,10 +48,11 @@ after(async () => {
  * empties it. To create, migrate and drop one for each test takes ten times as long.
  */
 export async function reusedDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
-  const database = unused.pop() ?? (await reusableDatabase());
+  const database = unused?.pop() ?? (await reusableDatabase());
   return {
     url: database.url,
     async [Symbol.asyncDispose]() {
+      if (!unused) return database.drop();
       await database.empty();
       unused.push(database);
     },
