@@ -80,8 +80,10 @@ test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', 
   assert.equal(readText(`[{"name":"'tis"}]`, 'json').categories[0]?.name, "'tis");
 });
 
-test('empty lines of CSV are left out, however many', () => {
-  assert.deepEqual(readText(`name\n${'\n'.repeat(2_000)}Dog`, 'csv').categories, [{ name: 'Dog' }]);
+test('CSV of bare line ends is refused by its first thousand, not read', () => {
+  assert.deepEqual(readText(`name\n${'\n'.repeat(1_000)}Dog`, 'csv').categories, [{ name: 'Dog' }]);
+  for (const end of ['\n', '\r', '\r\n'])
+    assert.throws(() => readText(`name\nDog${end.repeat(3_000_000)}"`, 'csv'), /more than 1000 empty lines/);
 });
 
 test('a mistyped column is refused before its texts are lost, any other one is ignored', () => {

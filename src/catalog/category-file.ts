@@ -15,6 +15,8 @@ const MEMBERS = Object.keys(NewCategory.properties);
 const MISTAKES_MAX = 1_000;
 /** The longest row of CSV: six of the longest records; a lost quote would take the rest of the file. */
 const ROW_BYTES_MAX = 64 * 1024;
+/** Empty lines of CSV in all; each costs as much as a row. */
+const EMPTY_LINES_MAX = 1_000;
 const LINE_BREAKS = /\r\n|\r|\n/g;
 
 /** A mistake in a record, or in the file as a whole. */
@@ -48,7 +50,7 @@ export function formatOf(fileName: string): FileFormat | undefined {
  * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
  * `description`. Ignores ids and other members: an import assigns new ids. Refuses a member or a column that is nearly
  * `description`. Reads in one go, so it is for a process of its own. Throws `validation_failed` if the file is not
- * UTF-8.
+ * UTF-8, or CSV with many empty lines.
  */
 export function readCategories(file: Uint8Array, format: FileFormat): ReadCategories {
   const categories: NewCategory[] = [];
@@ -156,9 +158,12 @@ interface CsvRow {
 function csvRows(text: string): { rows: CsvRow[]; broken?: FileMistake } {
   const bytes = Buffer.from(text);
   const rows: CsvRow[] = [];
-  let [line, at] = [1, 0];
+  let [line, at, emptyLines] = [1, 0, 0];
   const on_record: CsvOptions['on_record'] = (cells: CsvRow['cells'], { bytes: end }) => {
     if (cells.length > 1 || cells[0] !== undefined) rows.push({ line, cells });
+    else emptyLines += 1;
+    if (emptyLines > EMPTY_LINES_MAX)
+      throw invalid(`The file has more than ${EMPTY_LINES_MAX} empty lines; remove them`);
     // Csv-parse itself counts a CRLF within a cell as two lines.
     line += bytes.toString('latin1', at, end).match(LINE_BREAKS)?.length ?? 0;
     at = end;

@@ -70,7 +70,13 @@ export async function within<T>(work: Promise<T>, { ms, lateness, time }: Deadli
   return await Promise.race([work, late]);
 }
 
+/** The last formatted moment, cached because floods of refusals all carry the same one. */
+let lastFormatted = { unixSeconds: Number.NaN, text: '' };
+
 /** Formats a moment by RFC 3339, in UTC, to the second. */
 export function utc(unixSeconds: number): string {
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, -'.000Z'.length)}Z`;
+  if (unixSeconds !== lastFormatted.unixSeconds) {
+    lastFormatted = { unixSeconds, text: `${new Date(unixSeconds * 1000).toISOString().slice(0, -'.000Z'.length)}Z` };
+  }
+  return lastFormatted.text;
 }

@@ -111,6 +111,7 @@ const MUTABLE_AT_THE_TOP = [
   'src/catalog/validate.ts: let ajvOfAll', // loading it takes a sixth of a start
   'src/http/limit-headers.ts: let lastPolicy', // most requests in a row are on one plan
   'src/http/transport/request.ts: let validHost', // nearly all requests name one host
+  'src/stdx/time.ts: let lastFormatted', // a flood of refusals names one moment
   'src/storage/sql/keys.ts: const scopeLists', // 100,000 keys share a few sets of scopes
 ];
 const MUTABLE =
