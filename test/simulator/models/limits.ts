@@ -185,7 +185,7 @@ export class LimitsModel {
   #checkBan({ life, ban, limits, ...moment }: Banned): void {
     const starts = ban.ends - life.aheadSeconds - (ban.endsAt - ban.startedAt);
     const refusals = this.#refusalsOf(life, ban.keyId);
-    const { count, isKnown } = refusals.addBan(starts);
+    const { count, isKnown } = refusals.addBan(starts, { told: Math.floor(moment.nowMs / 1_000) });
     const isDue = (after: number) => limits.some(({ minute }) => after > minute) && after >= this.#options.banAfter;
     promise(
       isDue(count) || !isKnown || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),

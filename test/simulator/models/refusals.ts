@@ -34,12 +34,16 @@ export class RefusalCount {
     return added;
   }
 
-  /** The refusal that led to a ban, which is told later than refusals that were decided after it. */
-  addBan(now: number): State {
+  /**
+   * The refusal that led to a ban, which is told later than refusals that were decided after it. The ban is dated by
+   * when the request came, and a process that was suspended decides on it as late as `told`.
+   */
+  addBan(now: number, { told }: { told: number }): State {
     const last = this.#states.findLast((state) => state.now <= now);
     // It is dated by the clock of the process, refusals by that of the counter.
-    const readings = [now, now + READINGS_APART_SECONDS, now - READINGS_APART_SECONDS];
-    const states = readings.map((reading) => {
+    const [first, end] = [now - READINGS_APART_SECONDS, Math.max(now, told) + READINGS_APART_SECONDS];
+    const late = this.#states.filter((state) => state.now > first && state.now < end);
+    const states = [first, ...late.map((state) => state.now), end].map((reading) => {
       const before = this.#states.findLast((state) => state.now <= reading);
       return after(before, reading);
     });
