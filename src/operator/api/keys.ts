@@ -333,6 +333,8 @@ function tagged({ ban: _, banGeneration: __, resets: ___, ...members }: ApiKey):
   return members;
 }
 
+type Ending = Pick<KeyJson, 'revokedAt' | 'expiresAt'> & Partial<Pick<KeyJson, 'pausedAt' | 'ban'>>;
+
 /** The use of a key that was issued now. */
 const NOTHING_USED: Details = new Map();
 type Details = Awaited<ReturnType<typeof keyDetails>>;
@@ -359,8 +361,8 @@ function read({ limits, expiresAt, ...others }: KeyInput, now: number): KeyChang
   };
 }
 
-/** The state of a key, with its moment: the first that applies. */
-export function stateText({ revokedAt, expiresAt, pausedAt, ban }: KeyJson, now: number): string {
+/** The state of a key, or of a token, with its moment: the first that applies. */
+export function stateText({ revokedAt, expiresAt, pausedAt, ban }: Ending, now: number): string {
   if (revokedAt) return `revoked ${revokedAt}`;
   if (expiresAt && expiresAt <= utc(now)) return `expired ${expiresAt}`;
   if (pausedAt) return `paused ${pausedAt}`;

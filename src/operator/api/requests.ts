@@ -73,11 +73,10 @@ export const listRequests = operate('request.list', 'listRequests', 'GET /reques
     const recent = recentOf(caller);
     const isKept = key !== undefined && recent.list({ keyId: key, limit: 1 }).length > 0;
     // What is kept of an id needs no database.
-    const idsOf = async (of: { text?: string; owner?: string }) =>
-      new Set((await storage.keys.list({ ...of, now, limit: KEYS_MAX })).keys.map(({ id }) => id));
-    const meant = key === undefined || isKept ? undefined : await idsOf({ text: key });
-    const owned = owner === undefined ? meant : await idsOf({ owner });
-    const keyIds = meant && owned ? meant.intersection(owned) : owned;
+    const text = isKept ? undefined : key;
+    const asksForKeys = text !== undefined || owner !== undefined;
+    const meant = asksForKeys && (await storage.keys.list({ text, owner, now, limit: KEYS_MAX })).keys;
+    const keyIds = meant ? new Set(meant.map(({ id }) => id)) : undefined;
     const query = { ...filter, keyId: isKept ? key : undefined, keyIds, before: behind?.number, limit: limit + 1 };
     const rows = recent.list(query);
     const last = rows.length > limit ? rows[limit - 1] : undefined;

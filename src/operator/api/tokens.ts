@@ -2,8 +2,8 @@ import { checkExpiry, checkName } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { issueToken, type OperatorToken, type Role, revokeToken as revoke } from '../../catalog/operator/access.ts';
 import { tokenJson } from '../../catalog/operator/json.ts';
-import { utc } from '../../stdx/time.ts';
 import { byText, pageOfAll, readExpiry } from './filters.ts';
+import { stateText } from './keys.ts';
 import { type Body, type Caller, operate } from './operation.ts';
 import { IssuedToken, NewToken, OperatorToken as Token } from './schema.ts';
 
@@ -119,11 +119,4 @@ async function findToken({ storage }: Caller, id: string): Promise<OperatorToken
   const token = (await storage.tokens.list()).find((each) => each.id === id);
   if (token) return token;
   throw new CatalogError('not_found', `There is no token ${id}; the list of tokens shows them all`);
-}
-
-/** The state of a token, with its moment. */
-export function stateText({ revokedAt, expiresAt }: TokenJson, now: number): string {
-  if (revokedAt !== null) return `revoked ${revokedAt}`;
-  if (expiresAt === null) return 'active';
-  return expiresAt <= utc(now) ? `expired ${expiresAt}` : `active until ${expiresAt}`;
 }

@@ -1,7 +1,8 @@
 import type { sessionJson, tokenJson } from '../../catalog/operator/json.ts';
 import { html } from '../../http/html.ts';
+import { stateText } from '../api/keys.ts';
 import { endSession, getSession, listSessions } from '../api/sessions.ts';
-import { createToken, getToken, listTokens, revokeToken, stateText } from '../api/tokens.ts';
+import { createToken, getToken, listTokens, revokeToken } from '../api/tokens.ts';
 import { formPages } from './form-pages.ts';
 import { may } from './frame/context.ts';
 import { empty, foreign } from './frame/element.ts';
