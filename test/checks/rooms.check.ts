@@ -77,7 +77,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'telemetry/',
     'limits/limiter',
     'commander',
-    'find-my-way',
     'typebox',
     'node:',
   ],

@@ -238,7 +238,7 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
   assert.deepEqual([head.status, await head.text()], [200, '']);
   for (const [path, message] of [
     ['/nothing', 'There is nothing at this address'],
-    ['/keys//', 'There is no key'],
+    ['/keys//', 'There is nothing at this address'],
     ['/keys/%00', 'There is nothing at this address'],
     ['/keys/key_none/lift-ban', 'There is no key key_none'],
     ['/categories/7', 'There is no category 7;'],
@@ -258,10 +258,11 @@ test('what is not there, fails, or is asked by a wrong method has a page with th
   const [, asset = ''] = /href="\/console(\/assets\/[^"]+)"/.exec(await operator.page('')) ?? [];
   const session = { cookie: operator.cookie };
   for (const [method, path, headers, status, allow] of [
-    ['GET', '/logout', session, 405, 'POST'],
-    ['POST', '/audit', session, 405, 'GET, HEAD'],
+    ['GET', '/logout', session, 405, 'OPTIONS, POST'],
+    ['POST', '/audit', session, 405, 'GET, HEAD, OPTIONS'],
+    ['OPTIONS', '/audit', session, 204, 'GET, HEAD, OPTIONS'],
     ['POST', asset, session, 405, 'GET, HEAD'],
-    ['DELETE', '/keys', session, 405, 'GET, HEAD'],
+    ['DELETE', '/keys', session, 405, 'GET, HEAD, OPTIONS'],
     ['DELETE', '/login', {}, 405, 'GET, HEAD, POST'],
     ['DELETE', '/keys', {}, 403, null],
   ] as const) {

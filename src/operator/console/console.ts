@@ -1,8 +1,8 @@
-import findMyWay from 'find-my-way';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer, methodNotAllowed } from '../../http/errors.ts';
 import { html } from '../../http/html.ts';
 import type { PageHandler } from '../../http/pages.ts';
+import { createRouter } from '../../http/router.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { CsvExports } from '../api/csv.ts';
 import { insufficientRole } from '../api/operation.ts';
@@ -40,7 +40,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...sessionRoutes,
   ...requestRoutes,
   ...whyRoutes,
-];
+].map((route) => ({ ...route, path: route.path.replace(':id', '{id}') }));
 
 /** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
@@ -51,7 +51,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const examination = createExamination(options);
   const traffic = createTraffic(options.metrics, time);
   const exports = new CsvExports();
-  const find = consoleRouter(ROUTES);
+  const find = createRouter(ROUTES, '/console');
   return async (exchange) => {
     try {
       return await respond(exchange);
@@ -61,6 +61,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   };
 
   async function respond(exchange: Exchange): Promise<Answer> {
+    exchange.path = exchange.path.replace(/\/$/, '');
     const { request, path } = exchange;
     const asset = assets.get(path);
     if (asset) return withoutSession(exchange, asset, { route: '/console/assets', allow: 'GET, HEAD' });
@@ -86,8 +87,12 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
 
   async function handle(context: ConsoleContext, draw: Draw): Promise<Answer> {
     const { exchange } = context;
-    const route = find(exchange);
-    if (typeof route === 'string') return notAllowed(exchange.request.method, route, draw);
+    const { method = '' } = exchange.request;
+    const found = find(exchange);
+    if (!found) throw new CatalogError('not_found', 'There is nothing at this address');
+    if (method === 'OPTIONS') return { status: 204, headers: ['Allow', found.allow] };
+    const route = found.operations[method === 'HEAD' ? 'GET' : method];
+    if (!route) return notAllowed(method, found.allow, draw);
     if (!may(context, route.role)) throw insufficientRole(route.role, context.caller.role);
     const form = route.method === 'POST' ? await readForm(exchange) : NO_FORM;
     if (route.method === 'POST') signIn.checkForm(exchange, context, form);
@@ -105,29 +110,6 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
 /** Renders a page in the frame that goes with the request: with the navigation for an open session. */
 type Draw = (view: View) => Answer;
 
-/**
- * Creates a router that also sets the route and parameters of the exchange. Where the path has other methods alone, it
- * gives these. It throws `not_found`.
- */
-function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => ConsoleRoute | string {
-  const router = findMyWay({ ignoreTrailingSlash: true });
-  for (const route of routes) router.on(route.method, `/console${route.path}`, () => {}, route);
-  return (exchange) => {
-    const { path, request } = exchange;
-    const here = (['GET', 'POST'] as const).flatMap((method) => router.find(method, path) ?? []);
-    // PostgreSQL rejects NUL in text, and no id contains it.
-    if (here.length === 0 || path.includes('%00'))
-      throw new CatalogError('not_found', 'There is nothing at this address');
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const found = here.find(({ store }) => store.method === method);
-    if (!found) return here.map(({ store }) => (store.method === 'GET' ? 'GET, HEAD' : store.method)).join(', ');
-    const route: ConsoleRoute = found.store;
-    exchange.params = found.params;
-    exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
-    return route;
-  };
-}
-
 function withoutSession(
   exchange: Exchange,
   respond: PageHandler,
@@ -138,7 +120,7 @@ function withoutSession(
   return allow.split(', ').includes(method) ? respond(exchange) : notAllowed(method, allow);
 }
 
-function notAllowed(method = '', allow: string, draw: Draw = barePage): Answer {
+function notAllowed(method: string, allow: string, draw: Draw = barePage): Answer {
   return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`, draw);
 }
 
