@@ -37,8 +37,6 @@ interface ApiDescription {
   readonly codes: readonly AnyErrorCode[];
   /** The errors that an operation can return because it is one of this API. */
   commonErrors(operation: Described): readonly AnyErrorCode[];
-  /** Real messages of failures, by operation and code. */
-  readonly failures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Descriptions of statuses, where those of the public API do not fit. */
   readonly statusTexts?: Readonly<Record<number, string>>;
   /**
@@ -59,8 +57,6 @@ export interface OperationError {
   readonly status: number;
   readonly code: AnyErrorCode;
   readonly meaning: string;
-  /** A message that the operation responds with; undefined where none is known. */
-  readonly message?: string | undefined;
 }
 
 /** An operation with what follows from its other members. */
@@ -123,12 +119,11 @@ export function describeApi(api: ApiDescription): DescribedApi {
   const [first, ...others] = described.filter(({ permission }) => permission !== 'any');
   const shared = first?.codes.filter((code) => others.every(({ codes }) => codes.includes(code))) ?? [];
   const operations = described.map((operation) => {
-    const { id, codes, body, queryParameters } = operation;
+    const { codes, body, queryParameters } = operation;
     // Every operation has no parameter but its own; those with some have values to be checked as well.
     const hasValues = body !== undefined || queryParameters !== undefined;
     const own = codes.filter((code) => !shared.includes(code) || (hasValues && code === 'validation_failed'));
-    const errors = own.map((code) => ({ ...errorOf(code), message: api.failures?.[id]?.[code] }));
-    return { ...operation, errors };
+    return { ...operation, errors: own.map(errorOf) };
   });
   return { ...api, operations, sharedErrors: shared.map(errorOf) };
 }

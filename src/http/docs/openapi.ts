@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
-import { shippedFile } from '../../shipped.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
 import type { Operation, Parameter } from '../operations/operation.ts';
@@ -124,7 +123,6 @@ export function publicApi(operations: readonly Operation[], servers: readonly Co
     },
     codes: ERROR_CODES,
     commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
-    failures: JSON.parse(shippedFile('http/docs/pages/failures.json').toString()),
     isPublic: true,
   });
 }
@@ -222,7 +220,7 @@ function describeError(
 ): object {
   const examples = codes.map((code) => {
     const { meaning, action, message: ofPublic } = ERROR_GUIDE[code];
-    const message = (api.failures && ofPublic) ?? meaning.slice(0, -1);
+    const message = (api.isPublic && ofPublic) || meaning.slice(0, -1);
     return [code, { description: action, value: { code, message, status } }];
   });
   return {

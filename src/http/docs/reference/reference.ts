@@ -7,7 +7,7 @@ import {
   type OperationError,
 } from '../described.ts';
 import { inline } from '../markdown.ts';
-import { codeBlock, highlight, sampleTabs } from '../samples/block.ts';
+import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { inEveryLanguage, sampleQuery, sampleRequest, sampleValue } from '../samples/languages.ts';
 import type { NavigationGroup } from '../site.ts';
 import { aboutField, capitalized, ended, typeOf } from './words.ts';
@@ -157,25 +157,15 @@ function errorList(listed: readonly OperationError[], { isPublic }: DescribedApi
 }
 
 function samples(operation: DescribedOperation, api: ReferenceApi): Html {
-  const { id, success, errors } = operation;
+  const { id, success } = operation;
   return html`${sampleTabs(`language-${id}`, inEveryLanguage(sampleRequest(operation, api)))}
-${successExample(success)}
-${errors.map((error) => failureExample(error, id))}`;
+${successExample(success)}`;
 }
 
 function successExample({ status, schema, example }: DescribedOperation['success']): Html {
   const label = `${status} ${STATUS_CODES[status] ?? ''}`;
   if (!schema) return html`<p class="soft">${label}, without a body</p>`;
   return codeBlock({ language: 'json', label, code: JSON.stringify(example, null, 2) });
-}
-
-/** The body of a failure, shown when it is asked for, one at a time. */
-function failureExample({ status, code, message }: OperationError, id: string): Html {
-  if (message === undefined) return html``;
-  const body = JSON.stringify({ code, message, status }, null, 2);
-  return html`<details class="sample failure" name="failure-${id}"><summary>${status} <code>${code}</code></summary>
-<pre><code>${highlight(body, 'json')}</code></pre></details>
-`;
 }
 
 /** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */

@@ -27,10 +27,7 @@ function operationText(operation: DescribedOperation, api: ReferenceApi): string
     ...PLACES.map(([place, title]) => [title, operation.fields[place]] as const),
     [`Response ${status}${schema ? `, ${typeOf(schema)}` : ''}`, schema ? membersOf(schema) : []] as const,
   ];
-  const codes = errors.map(
-    ({ status, code, message }) =>
-      `- [\`${code}\`](/docs/errors.md#${code}) (${status})${message === undefined ? '' : `, such as \`${message}\``}`,
-  );
+  const codes = errors.map(({ status, code }) => `- [\`${code}\`](/docs/errors.md#${code}) (${status})`);
   const headers = Object.entries(success.headers).map(([name, about]) => `- \`${name}\`: ${ended(about)}`);
   return [
     `### ${summary}`,

@@ -54,7 +54,7 @@ const STRINGS = ['"(?:\\\\.|[^"\\\\])*"', "'(?:\\\\.|[^'\\\\])*'", '`(?:\\\\.|[^
  * Marks comments, strings, keywords and numbers. The places where a sample reads the key become
  * `<span data-key>`, which the script of the page fills.
  */
-export function highlight(code: string, language: string): Html {
+function highlight(code: string, language: string): Html {
   const syntax = SYNTAXES[language];
   if (!syntax) return html`${code}`;
   const { comments, words } = syntax;
