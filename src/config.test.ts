@@ -8,34 +8,6 @@ import { type Config, type ConfigMistakes, findIneffective, readConfig } from '.
 
 const configOf = (env: Readonly<Record<string, string | undefined>>) => readConfig({ flags: {}, env, file: {} });
 
-test('a service without settings has the documented defaults', () => {
-  assert.deepEqual(configOf({}), {
-    host: '127.0.0.1',
-    port: 8_080,
-    operatorHost: '127.0.0.1',
-    operatorPort: 8_081,
-    operatorHosts: [],
-    identity: undefined,
-    environment: 'production',
-    database: { engine: 'sqlite', file: './data/pet-catalog.db' },
-    redis: undefined,
-    baseUrls: { production: undefined, staging: undefined },
-    categoriesMax: 100_000,
-    categoriesBytesMax: 67_108_864,
-    banAfterRefusals: 60,
-    backups: undefined,
-    auditKeptSeconds: 2 * 365 * 86_400,
-    corsOrigins: [],
-    securityContact: undefined,
-    logLevel: 'info',
-    accessLog: 'errors',
-    trustedProxies: [],
-    connectionsMax: 4_000,
-    shutdownGraceMs: 8_000,
-  });
-  assert.deepEqual(configOf({ BACKUP_DIR: 'b' }).backups, { folder: 'b', everySeconds: 86_400, keep: 14 });
-});
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 

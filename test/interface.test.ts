@@ -36,19 +36,6 @@ describe('the published interface', () => {
     assert.equal(new Set(answers).size, 1);
   });
 
-  test('Limits: the day of a plan holds as its minute does, until 00:00 UTC', async () => {
-    const key = (await service.issue({ plan: 'enterprise', limits: { minute: 5, day: 7 } })).secret;
-    for (let i = 0; i < 5; i += 1) await service.call(key, '/categories');
-    service.clock.advance(60);
-    const [last, tie] = [await service.call(key, '/categories'), await service.call(key, '/categories')];
-    assert.deepEqual([limits(last).limit, limits(last).remaining, limits(tie).remaining], [7, 1, 0]);
-    const refused = await service.call(key, '/categories');
-    const { reset } = limits(refused);
-    assert.equal(reset % 86_400, 0);
-    assert.equal(Number(refused.headers.get('retry-after')), reset - service.clock.now().unix);
-    await assertError(refused, 429, 'daily_quota_exceeded');
-  });
-
   test('X-Request-Id: 1 to 128 letters, digits, ".", "_" and "-" are kept, anything else is replaced', async () => {
     const idFor = async (sent: string) => {
       const { headers } = await service.call(secret, '/rate_limit', { headers: { 'x-request-id': sent } });

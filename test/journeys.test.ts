@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { COMMAND } from '../src/version.ts';
-import { untilTrue } from './kit/clock.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
-
-interface KeyJson {
-  readonly id: string;
-  readonly key: string;
-  readonly prefix: string;
-  readonly plan: string;
-  readonly limits: { readonly minute: number; readonly day: number };
-}
 
 test('a newcomer starts the service, pastes the line, and finds everything again after a restart', async () => {
   using folder = temporaryFolder();
@@ -49,46 +39,6 @@ test('a newcomer starts the service, pastes the line, and finds everything again
   assert.deepEqual(await list.json(), [{ id: 1, name: 'Dog' }], 'the demo leaves a catalog alone that is not empty');
   assert.equal(list.headers.get('x-ratelimit-remaining'), '997', 'the counts are kept');
   assert.equal(await service.end('SIGINT'), 0);
-});
-
-test('an operator looks after keys while the service runs, and no secret is left anywhere', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  await using service = await serveProcess(['--access-log', 'all'], options);
-  const keys = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(['keys', ...args], options);
-    assert.equal(code, 0, stderr);
-    return stdout.trim();
-  };
-  const status = async (secret: string) => (await get(`${service.url}/categories`, secret)).status;
-
-  const plain = await keys('create', '--name', 'plain');
-  assert.match(plain, KEY_PATTERN, 'the key stands alone on stdout');
-  assert.equal(await status(plain), 200, 'a new key works as soon as it is printed');
-
-  const made: KeyJson = JSON.parse(await keys('create', '--name', 'shop', '--expires', '90d', '--json'));
-  assert.deepEqual([made.plan, made.limits, made.prefix], ['free', { minute: 60, day: 1_000 }, made.key.slice(0, 16)]);
-  const { key: _, ...shown } = made;
-  assert.deepEqual(JSON.parse(await keys('show', made.id, '--json')), shown);
-
-  const rotated: KeyJson = JSON.parse(await keys('rotate', made.id, '--grace', '24h', '--json'));
-  assert.equal(rotated.prefix, rotated.key.slice(0, 16));
-  assert.deepEqual([await status(rotated.key), await status(made.key)], [200, 200]);
-  assert.notEqual(JSON.parse(await keys('revoke', made.id, '--json')).revokedAt, null);
-  await untilTrue(async () => (await status(rotated.key)) === 401 && (await status(made.key)) === 401);
-
-  // A misplaced key must not get into the log.
-  await fetch(`${service.url}/categories/${plain}?key=${plain}`, {
-    headers: { 'x-request-id': plain, referer: plain },
-  });
-  await get(`${service.url}/${plain}`, plain);
-  assert.equal(await service.end('SIGTERM'), 0);
-  const kept = readdirSync(join(folder.path, 'data')).map((file) =>
-    readFileSync(join(folder.path, 'data', file), 'latin1'),
-  );
-  const everything = [...kept, service.output.stdout, service.output.stderr].join('\n');
-  assert.ok(service.output.stderr.includes('"event":"request"') && kept.length > 0);
-  for (const secret of [plain, made.key, rotated.key]) assert.ok(!everything.includes(secret));
 });
 
 test('every mistake in the settings is reported at once, by name, before anything starts', async () => {

@@ -114,7 +114,8 @@ function complaints(series: readonly object[], expected: readonly Expected[]): s
 
 suite('alerts and dashboard on a running service', () => {
   const folder = temporaryFolder();
-  const env = { BAN_AFTER_REFUSALS: '1', BACKUP_DIR: 'backups', CATEGORIES_MAX: '11', CATEGORIES_BYTES_MAX: '2048' };
+  const backups = { BACKUP_DIR: 'backups', BACKUP_EVERY: '1h' };
+  const env = { BAN_AFTER_REFUSALS: '1', ...backups, CATEGORIES_MAX: '11', CATEGORIES_BYTES_MAX: '2048' };
   const options = { cwd: folder.path, env };
   let service: ServiceProcess;
   /** The labels of each metric that the service tells, by the metric's name in a query. */
@@ -142,6 +143,7 @@ suite('alerts and dashboard on a running service', () => {
       later = await metrics();
       return /^pet_catalog_bans_total\{.*\} [1-9]/m.test(later) && /^pet_catalog_backup_bytes [1-9]/m.test(later);
     }, 'a ban and a backup');
+    assert.match(later, /^pet_catalog_backup_interval_seconds 3600$/m);
     told = labelsByMetric(later);
   });
   after(async () => {

@@ -16,8 +16,8 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
-import { manualClock, untilTrue } from '../kit/clock.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { manualClock } from '../kit/clock.ts';
+import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { smallDisk } from './small-disk.ts';
 
@@ -285,31 +285,3 @@ test('neither a backup nor its trial takes the room that the log of the database
   rmSync(filler);
   assert.deepEqual(names(), before);
 });
-
-test('the service makes its backups beside the requests, and tells of them', async () => {
-  using folder = temporaryFolder();
-  const env = { BACKUP_DIR: 'backups', BACKUP_EVERY: '1s', BACKUP_KEEP: '2', LOG_LEVEL: 'info' };
-  const backups = join(folder.path, 'backups');
-  const finished = () => (existsSync(backups) ? readdirSync(backups).filter((name) => name.endsWith('.db')) : []);
-  {
-    await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env });
-    const operatorUrl = await service.operatorUrl();
-    const metric = async (name: string) => {
-      const text = await (await fetch(`${operatorUrl}/metrics`, { headers: { connection: 'close' } })).text();
-      return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
-    };
-    const first = await untilSome(finished);
-    await untilTrue(() => finished().length === 2 && !finished().includes(first));
-    assert.equal(await metric('pet_catalog_backup_interval_seconds'), 1);
-    assert.ok((await metric('pet_catalog_backup_bytes')) > 10_000);
-    assert.ok(Math.abs(Date.now() / 1_000 - (await metric('pet_catalog_backup_timestamp_seconds'))) < 60);
-    assert.equal(await metric('pet_catalog_backup_failures_total'), 0);
-    assert.match(service.output.stderr, /"event":"backup_made"/);
-    assert.equal(await service.end(), 0);
-  }
-});
-
-async function untilSome(find: () => string[]): Promise<string> {
-  await untilTrue(() => find().length > 0);
-  return find()[0] ?? '';
-}

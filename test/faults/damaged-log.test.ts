@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createWithoutPause, send } from '../kit/faults/creating.ts';
+import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -53,20 +53,4 @@ test('no command opens a database with a damaged log, and its files stay as they
     assert.deepEqual(contentsOf(data), before, name);
   }
   assert.ok(!existsSync(join(folder.path, 'copy.db')));
-});
-
-test('beside a running service no command mistakes a write in progress for damage', async () => {
-  using folder = temporaryFolder();
-  const options = { cwd: folder.path };
-  const secret = await issueKey(folder.path);
-  await using service = await serveProcess([], options);
-  const creating = createWithoutPause(service.url, secret, 8);
-  for (let round = 0; round < 3; round += 1) {
-    for (const command of [['keys', 'list'], ['backup', `${round}.db`], ['doctor']]) {
-      const { code, stdout, stderr } = await run(command, options);
-      assert.equal(code, 0, stdout + stderr);
-    }
-  }
-  await creating.stop();
-  assert.ok(creating.acknowledged.length > 0);
 });

@@ -7,7 +7,7 @@ import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
-import { json, temporaryFolder, testService } from '../kit/service.ts';
+import { json, temporaryFolder } from '../kit/service.ts';
 
 test('a stopping service finishes what is in flight, says that it is not ready, and closes idle connections', async () => {
   using folder = temporaryFolder();
@@ -56,17 +56,4 @@ test('a SIGHUP changes nothing, and a second SIGTERM ends the service at once', 
   process.kill(service.pid, 'SIGTERM');
   assert.equal(await ended, 143);
   hanging.destroy();
-});
-
-test('requests are counted by the listener that they came to, and the API is not at that of operators', async () => {
-  await using service = await testService();
-  const asked = [`${service.url}/categories`, `${service.operatorUrl}/v1/categories`];
-  const statuses = await Promise.all(asked.map(async (url) => (await fetch(url)).status));
-  assert.deepEqual(statuses, [401, 404]);
-  const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
-  for (const labels of [
-    'listener="public",api="true",method="GET",route="/v1/categories",status="401"',
-    'listener="operator",api="false",method="GET",route="unmatched",status="404"',
-  ])
-    assert.ok(metrics.includes(`pet_catalog_request_duration_seconds_count{${labels}} 1\n`), metrics);
 });

@@ -69,26 +69,6 @@ test('a retry with the same Idempotency-Key gets the same key, and the database 
   }
 });
 
-test('keys are listed in pages that keep their filters, newest first', async () => {
-  await using service = await testService();
-  const client = await apiClient(service, 'viewer');
-  for (let index = 0; index < 45; index += 1) {
-    if (index % 5 === 0) service.clock.advance(1);
-    await service.issue({ name: `key ${index}`, owner: index % 2 ? 'odd' : 'even' });
-  }
-  const pages = await client.pages<Key>('/keys?owner=odd&limit=10&q=KEY');
-  assert.equal(pages.length, 3);
-  const names = pages.flat().map(({ name }) => name);
-  assert.deepEqual(names.toSorted(), Array.from({ length: 22 }, (_, index) => `key ${2 * index + 1}`).toSorted());
-  assert.equal((await json<Key[]>(client.send('GET', '/keys'))).length, 20);
-  const wrong = ['limit=0', 'limit=101', 'limit=1&limit=2', 'state=gone', 'plan=x', 'cursor=x', 'expiresBefore=soon'];
-  for (const query of [...wrong, 'q=%00', `owner=${'x'.repeat(256)}`]) {
-    const answer = await client.send('GET', `/keys?${query}`);
-    assert.deepEqual([answer.status, (await json<{ code: string }>(answer)).code], [400, 'validation_failed'], query);
-  }
-  assert.equal(service.events.failures.length, 0);
-});
-
 test('each filter of keys selects by itself, and a key has what it is given', async () => {
   await using service = await testService();
   const client = await apiClient(service, 'keys');

@@ -81,4 +81,6 @@ test('gates answer as on the public side: 401 before 404 before 405 before 403, 
   const outside = await fetch(`${service.operatorUrl}/v1/keys`);
   const message = 'There is nothing at this address; the paths of the API begin with /api/v1';
   assert.deepEqual(await json(outside), { code: 'not_found', message, status: 404 });
+  const { listener, api } = service.events.answered.at(-1) ?? {};
+  assert.deepEqual([listener, api], ['operator', 'false']);
 });
