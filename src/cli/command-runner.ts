@@ -7,15 +7,6 @@ import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import { type Invocation, operatorOf, settings } from './invocation.ts';
 
-/** Opens the database of a command for a purpose. Throws `DatabaseNotOpened`. */
-export function openDatabase(
-  { database, categoriesMax, categoriesBytesMax }: Config,
-  { time }: Pick<Invocation, 'time'>,
-  purpose: Purpose,
-): Promise<SqlStorage> {
-  return openStorage(database, { time, categoriesMax, categoriesBytesMax }, purpose);
-}
-
 /** The parts that a command works with: its database, the settings, who runs it, when, and its options. */
 interface DatabaseContext {
   readonly storage: SqlStorage;
@@ -39,7 +30,7 @@ export async function runOnDatabase(
   { invocation, purpose, work }: { invocation: Invocation; purpose: Purpose; work: Work },
 ): Promise<void> {
   const config = settings(command, invocation);
-  await using storage = await openDatabase(config, invocation, purpose);
+  await using storage = await openStorage(config.database, { ...config, time: invocation.time }, purpose);
   const options = command.opts<Options>();
   const by = operatorOf(options.as, invocation.env);
   const result = await work({ storage, config, options, now: invocation.time.now().unix, by }, ...command.args);

@@ -10,18 +10,20 @@ import {
 import { table } from '../operator/command/table.ts';
 import { utc } from '../stdx/time.ts';
 import { confirmAccess } from '../storage/access.ts';
+import { openStorage } from '../storage/open.ts';
 import { backUp, type Restored, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
-import { openDatabase } from './command-runner.ts';
 import { type Invocation, operatorOf, settings, tellIneffective, UsageError, withSettings } from './invocation.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
+  const { time } = invocation;
   const add = (usage: string, description: string) =>
     withSettings(program.command(usage).description(description), ['DATABASE_URL']);
 
   add('migrate', 'Bring the tables of the database up to date').action(async (_options: unknown, self: Command) => {
-    await using _database = await openDatabase(settings(self, invocation), invocation, 'migrate');
+    const config = settings(self, invocation);
+    await using _storage = await openStorage(config.database, { ...config, time }, 'migrate');
     invocation.tell('The tables are up to date');
   });
 
@@ -29,7 +31,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     .option('--force', 'replace an existing file')
     .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
-      backUp(database.file, file, { force, now: invocation.time.now().unix });
+      backUp(database.file, file, { force, now: time.now().unix });
       invocation.tell(`The backup ${file} is complete and verified`);
     });
 
@@ -43,13 +45,12 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
       const by = operatorOf(options.as as string | undefined, invocation.env);
       if (options.accessChecked) {
         if (file !== undefined) throw new UsageError('--access-checked takes no file');
-        await using storage = await openDatabase(config, invocation, 'change');
-        await confirmAccess(storage, invocation.time.now().unix, by);
+        await using storage = await openStorage(config.database, { ...config, time }, 'change');
+        await confirmAccess(storage, time.now().unix, by);
         return invocation.tell('Access was checked');
       }
       if (file === undefined) throw new UsageError('<file> is missing; see --help');
       const database = fileOf(config.database, 'pg_restore');
-      const { time } = invocation;
       const restored = await restore(file, database.file, { isOther: options.otherDatabase === true, time, by });
       printAccess(restored, options.json === true, invocation);
       const { kept } = restored;

@@ -8,13 +8,13 @@ export function insertInto<Table extends keyof Tables>(
   rows: readonly Tables[Table][],
   tail: Sql = empty,
 ): Sql {
-  const columns = Object.keys(rows[0] ?? {}).map((column) => raw(quoted(column)));
+  const columns = Object.keys(rows[0] ?? {}).map((column) => raw(column));
   return sql`insert into ${raw(table)} (${join(columns)}) values ${bulk(rows.map((row) => Object.values(row)))} ${tail}`;
 }
 
 /** The assignments of an update: the columns of a part of a row. */
 export function assignments(row: Readonly<Record<string, unknown>>): Sql {
-  return join(Object.entries(row).map(([column, value]) => sql`${raw(quoted(column))} = ${value}`));
+  return join(Object.entries(row).map(([column, value]) => sql`${raw(column)} = ${value}`));
 }
 
 /** A `where` with conditions all of which must hold; nothing if there are none, which SQLite counts faster. */
@@ -76,10 +76,6 @@ export function rowsInsert<Table extends keyof Tables>(table: Table, usualTail?:
       await on.run({ ...(texts.get(some.length) ?? textFor(some, tail)), values });
     }
   };
-}
-
-function quoted(name: string): string {
-  return `"${name}"`;
 }
 
 /** Assigns the next id of a table, above all ids ever assigned: a deleted row does not free its id. */

@@ -1,11 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
-import { endianness } from 'node:os';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-const MAGIC_BIG_ENDIAN = 0x377f0683;
-const MAGIC_LITTLE_ENDIAN = 0x377f0682;
-/** The header of the index of a log (sqlite.org/walformat.html, section 2.1), in the byte order of the machine. */
+/** Marks a log whose checksums add little-endian words: SQLite writes those of its machine. */
+const MAGIC = 0x377f0682;
+/** The header of the index of a log (sqlite.org/walformat.html, section 2.1). */
 const INDEX_HEADER_BYTES = 48;
 const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
 /** A log that changes at every reading is in use, and then what looks wrong is being written. */
@@ -40,9 +39,6 @@ interface InspectOptions {
   readonly isAtRest?: boolean;
   readonly read?: (file: string) => Buffer;
 }
-
-/** The log's magic number says in which byte order its checksums add. */
-type ReadWord = (at: number) => number;
 
 /**
  * Looks for damage in the write-ahead log of a database file (sqlite.org/fileformat2.html, section 4), through the file
@@ -106,11 +102,11 @@ function readIndex(file: string) {
   if (!index || index.length < INDEX_BYTES_MIN) return undefined;
   const header = index.subarray(0, INDEX_HEADER_BYTES);
   if (!header.equals(index.subarray(INDEX_HEADER_BYTES, 2 * INDEX_HEADER_BYTES))) return undefined;
-  const isLittle = endianness() === 'LE';
-  const word: ReadWord = (at) => (isLittle ? index.readUInt32LE(at) : index.readUInt32BE(at));
-  const [first, second] = checksum([0, 0], 0, INDEX_HEADER_BYTES - 8, word);
-  if (word(INDEX_HEADER_BYTES - 8) !== first || word(INDEX_HEADER_BYTES - 4) !== second) return undefined;
-  return { salt: header.toString('hex', 32, 40), frames: word(16), moved: word(2 * INDEX_HEADER_BYTES) };
+  const [first, second] = checksum([0, 0], header.subarray(0, -8));
+  if (header.readUInt32LE(INDEX_HEADER_BYTES - 8) !== first) return undefined;
+  if (header.readUInt32LE(INDEX_HEADER_BYTES - 4) !== second) return undefined;
+  const moved = index.readUInt32LE(2 * INDEX_HEADER_BYTES);
+  return { salt: header.toString('hex', 32, 40), frames: header.readUInt32LE(16), moved };
 }
 
 /** The last process that closes a database removes its log and index, at any moment. */
@@ -139,25 +135,20 @@ function readLog(file: string, read: (file: string) => Buffer): Log {
   };
   const log = readIfThere(file, read);
   if (!log || log.length <= HEADER_BYTES) return empty;
-
-  const magic = log.readUInt32BE(0);
-  if (magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) {
-    return { ...empty, damage: 'its log has no valid header' };
-  }
-  const readWord: ReadWord = magic === MAGIC_BIG_ENDIAN ? (at) => log.readUInt32BE(at) : (at) => log.readUInt32LE(at);
-  const header = checksum([0, 0], 0, HEADER_BYTES - 8, readWord);
+  if (log.readUInt32BE(0) !== MAGIC) return { ...empty, damage: 'its log has no valid header' };
+  const header = checksum([0, 0], log.subarray(0, HEADER_BYTES - 8));
   if (!isStored(log, HEADER_BYTES - 8, header)) return { ...empty, damage: 'the header of its log is damaged' };
-  return readFrames(log, header, readWord);
+  return readFrames(log, header);
 }
 
-function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Log {
+function readFrames(log: Buffer, header: Checksum): Log {
   const pageBytes = log.readUInt32BE(8);
   const frameBytes = FRAME_HEADER_BYTES + pageBytes;
   const salt = log.subarray(16, 24);
   const hasSalt = (at: number) => salt.equals(log.subarray(at + 8, at + 16));
   /** The checksum of a frame, which goes on from that of the frame before it. */
   const sumOf = (at: number, before: Checksum) =>
-    checksum(checksum(before, at, 8, readWord), at + FRAME_HEADER_BYTES, pageBytes, readWord);
+    checksum(checksum(before, log.subarray(at, at + 8)), log.subarray(at + FRAME_HEADER_BYTES, at + frameBytes));
   const pages = new Set<number>();
   let [commits, intactBytes, pageCount] = [0, HEADER_BYTES, 0];
   let sum = header;
@@ -192,20 +183,15 @@ function isCommit(log: Buffer, at: number): boolean {
   return log.readUInt32BE(at + 4) !== 0;
 }
 
-function checksum([first, second]: Checksum, start: number, length: number, readWord: ReadWord): Checksum {
+function checksum([first, second]: Checksum, bytes: Buffer): Checksum {
   let [a, b] = [first, second];
-  for (let at = start; at < start + length; at += 8) {
-    a = (a + readWord(at) + b) >>> 0;
-    b = (b + readWord(at + 4) + a) >>> 0;
+  for (let at = 0; at < bytes.length; at += 8) {
+    a = (a + bytes.readUInt32LE(at) + b) >>> 0;
+    b = (b + bytes.readUInt32LE(at + 4) + a) >>> 0;
   }
   return [a, b];
 }
 
 function isStored(log: Buffer, at: number, [first, second]: Checksum): boolean {
-  const stored = storedChecksum(log, at);
-  return stored[0] === first && stored[1] === second;
-}
-
-function storedChecksum(log: Buffer, at: number): Checksum {
-  return [log.readUInt32BE(at), log.readUInt32BE(at + 4)];
+  return log.readUInt32BE(at) === first && log.readUInt32BE(at + 4) === second;
 }
