@@ -353,8 +353,8 @@ export class Actions {
 
   /** The standby was cut off from the database some time before. */
   #failOver(): void {
-    const { database, time, dice } = this.#world;
-    if (this.#isFailingOver || !database.cutStandbyOff()) return;
+    const { time, dice } = this.#world;
+    if (this.#isFailingOver || !this.#world.cutStandbyOff()) return;
     this.#isFailingOver = true;
     time.after(dice.between(5, LAG_MS_MAX), () => {
       this.#isFailingOver = false;

@@ -86,6 +86,8 @@ export class World implements Disposable {
   readonly #countsSafe: SafePoint;
   readonly #usageSafe: SafePoint;
   readonly #flushSafe: SafePoint;
+  /** What was counted up to these moments is on the standby that was cut off last. */
+  #standbySafe = { countsMs: 0, usageMs: 0 };
   /** Losses of Redis that some processes may not have noticed. */
   #unnoticed = 0;
   readonly #digest = createHash('sha256');
@@ -236,6 +238,13 @@ export class World implements Disposable {
     if (!isSaved || this.isBusy(life)) this.#ended(life);
   }
 
+  /** From now on the standby receives nothing; false if it cannot be cut off now. */
+  cutStandbyOff(): boolean {
+    const isCutOff = this.database.cutStandbyOff();
+    if (isCutOff) this.#standbySafe = { countsMs: this.#countsSafe.ms, usageMs: this.#usageSafe.ms };
+    return isCutOff;
+  }
+
   /** A standby takes over that lacks what the database committed last. */
   failOver(): void {
     this.database.failOver();
@@ -251,10 +260,10 @@ export class World implements Disposable {
     const lost = this.keys.splice(0);
     this.keys.push(...lost.filter(({ id }) => stored.has(id)));
     const bans = database.read<StoredBan>(SELECT_BANS) ?? [];
-    this.#attempt(() => this.limits.loseSaved(bans, { atMs: time.nowMs, safeMs: this.#countsSafe.ms }));
+    this.#attempt(() => this.limits.loseSaved(bans, { atMs: time.nowMs, safeMs: this.#standbySafe.countsMs }));
     // A process that counts alone has only the keys in memory that it has met: the others it reads from the standby.
     if (!this.redis) this.#attempt(() => this.limits.shift(this.servers[0]?.life, time.nowMs));
-    this.usage.lose(undefined, this.#usageSafe.ms);
+    this.usage.lose(undefined, this.#standbySafe.usageMs);
     // What was committed may be answered after it was lost.
     for (const pending of this.#pending) pending.mayBeLost = true;
   }
