@@ -120,8 +120,9 @@ test('charts, tables and exports have the time of the address, and a bar leads t
   const { key, secret } = await service.issue({ name: 'now' });
   await service.call(secret, '/pets');
   const minutes = async (from: string, to: string) =>
-    (await operator.page(`/requests?since=2026-01-01+${from}&until=2026-01-01+${to}`)).match(/data-request=/g)
-      ?.length ?? 0;
+    (await operator.page(`/requests?since=2026-01-01+${from}&until=2026-01-01+${to}`)).match(
+      /data-column="Request id"/g,
+    )?.length ?? 0;
   assert.deepEqual([await minutes('12:00', '12:01'), await minutes('11:59', '12:00')], [1, 0]);
   await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y');
   const ofKey = await operator.page(`/keys/${key.id}?since=1h`);

@@ -18,7 +18,7 @@ const KEYS_MAX = 1_000;
 const STATUSES = ['2xx', '3xx', '4xx', '5xx', ...new Set(ERROR_CODES.map((code) => `${STATUS_OF[code]}`))].sort();
 const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];
 const STATUS = '^[1-5]([0-9]{2}|xx)$';
-type RequestJson = ReturnType<typeof requestJson>;
+export type RequestJson = ReturnType<typeof requestJson>;
 
 const byClient = byText('Only requests whose `User-Agent` has this text', { label: 'Client' });
 const byStatus: Filter<string> = {
@@ -42,7 +42,7 @@ const LISTED = {
     },
     { member: 'route', label: 'Route', text: ({ method, route }: RequestJson) => `${method} ${route}` },
     { member: 'keyId', label: 'Key' },
-    { member: 'durationMs', label: 'Ms' },
+    { member: 'durationMs', label: 'Ms', isNumber: true },
     { member: 'requestId', label: 'Request id' },
   ],
   csv: { columns: KeyRequest.required },

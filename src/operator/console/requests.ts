@@ -2,16 +2,23 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { outcomeOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { listRequests } from '../api/requests.ts';
+import { listRequests, type RequestJson } from '../api/requests.ts';
 import { reasonFor } from '../api/why.ts';
 import { OUTCOMES } from './chart.ts';
 import type { ConsoleContext } from './frame/context.ts';
-import { duration, empty, numeric, secondOf, table } from './frame/element.ts';
+import { duration, empty, secondOf } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
-import { listPages, secondsOf } from './list-pages.ts';
+import { listPages, rowsTable, secondsOf } from './list-pages.ts';
 import { keyLink, keyNames, routeOf } from './usage.ts';
 
-const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
+const CELLS = {
+  at: ({ at }: RequestJson) => secondOf(secondsOf(at)),
+  status: statusBadge,
+  route: routeOf,
+  durationMs: ({ durationMs }: RequestJson) => html`${durationMs.toFixed(1)}`,
+  requestId: ({ requestId }: RequestJson) =>
+    html`<a href="/console${addressOf('/requests/why', { q: requestId })}"><code>${requestId}</code></a>`,
+};
 
 /** The recent requests of this instance; the page follows the traffic. */
 export const requestRoutes = listPages(listRequests, {
@@ -26,8 +33,10 @@ export const requestRoutes = listPages(listRequests, {
   },
   none: () => empty('No requests yet.', html`Each request with a key appears here.`),
   async table(rows, context) {
-    const requests = rows.map((row) => ({ ...row, at: secondsOf(row.at), code: row.code ?? undefined }));
-    return requestTable('Requests', requests, { names: await keyNames(context, requests), id: 'requests-rows' });
+    const names = await keyNames(context, rows);
+    const cells = { ...CELLS, keyId: ({ keyId }: RequestJson) => keyLink(keyId, names.get(keyId)) };
+    const table = rowsTable(listRequests, { title: 'Requests', cells }, { context, rows });
+    return html`<div class="requests" id="rows" data-live>${table}</div>`;
   },
 });
 
@@ -36,35 +45,17 @@ function addressFor({ exchange: { query } }: ConsoleContext, isPaused: boolean):
   return `/console${addressOf('/requests', { ...Object.fromEntries(others), paused: isPaused ? '1' : '' })}`;
 }
 
-/** A table of recent requests. */
-function requestTable(
-  label: string,
-  requests: readonly RecentRequest[],
-  { names, id }: { names: ReadonlyMap<string, string>; id: string },
-): Html {
-  const rows = requests.map(
-    (request) =>
-      html`<tr data-request="${request.requestId}"><th scope="row">${secondOf(request.at)}</th><td>${statusBadge(request)}</td><td>${routeOf(request)}</td><td>${keyLink(request.keyId, names.get(request.keyId))}</td><td class="number">${request.durationMs.toFixed(1)} ms</td><td>${idLink(request.requestId)}</td></tr>\n`,
-  );
-  return html`<div class="requests">${table(label, COLUMNS, rows, id)}</div>`;
-}
-
 /** The status of an answer, coloured by its outcome, with the code of an error. */
-export function statusBadge({ status, code }: Pick<RecentRequest, 'status' | 'code'>): Html {
+export function statusBadge({ status, code }: Pick<RecentRequest | RequestJson, 'status' | 'code'>): Html {
   const outcome = outcomeOf(status);
   const name = OUTCOMES.find((each) => each.outcome === outcome)?.name ?? '';
-  return html`<span class="status ${name}">${status}</span>${code === undefined ? '' : html` <span class="code">${code}</span>`}`;
+  return html`<span class="status ${name}">${status}</span>${code ? html` <span class="code">${code}</span>` : ''}`;
 }
 
 /** The limits of pages of recent requests. */
 export function ownInstance({ usesRedis }: ConsoleContext): Html {
   const others = usesRedis ? html` Other instances keep their own; the log of each has the same request ids.` : '';
   return html`Kept in the memory of this instance since it started ${duration(process.uptime())} ago: of each key the latest 200 refusals and errors, of one minute the first and the last ten refusals, and the latest 200 other answers.${others}`;
-}
-
-function idLink(requestId: string): Html {
-  const why = new URLSearchParams({ q: requestId });
-  return html`<a href="/console/requests/why?${`${why}`}"><code>${requestId}</code></a>`;
 }
 
 /** The answer to “why”, in one sentence, and what the caller can do. */

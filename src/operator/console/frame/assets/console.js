@@ -94,11 +94,11 @@ function isSelected(element) {
   return !selection.isCollapsed && selection.containsNode(element, true);
 }
 
-/** Marks the rows of requests that were not there before. */
+/** Marks the rows of a list that follows the traffic that were not there before. */
 function markNew(old, now) {
-  const known = new Set([...old.querySelectorAll('[data-request]')].map((row) => row.dataset.request));
-  for (const row of now.querySelectorAll('[data-request]')) {
-    if (!known.has(row.dataset.request)) row.classList.add('new');
+  const known = new Set([...old.querySelectorAll('tr')].map((row) => row.textContent));
+  for (const row of document.querySelector('[data-pause]') ? now.querySelectorAll('tr') : []) {
+    if (!known.has(row.textContent)) row.classList.add('new');
   }
 }
 
