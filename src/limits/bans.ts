@@ -6,7 +6,7 @@ import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, type Timer, within } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter, LimiterState } from './limiter.ts';
-import { banned, type Decision, later, type WindowState } from './window.ts';
+import { banned, charge, type Decision, later, type WindowState, withResets } from './window.ts';
 
 const REFUSAL_WINDOW_SECONDS = 60;
 /** Refusals this soon after the first may have been in flight when it was sent, so they do not count. */
@@ -38,11 +38,19 @@ interface Imposed {
   isStored: boolean;
 }
 
+/** Charges a key as it is now. A refusal changes no window, and counts towards a ban. */
+export function chargeKey(known: WindowState, key: ApiKey, now: Moment): { state: WindowState; decision: Decision } {
+  const charged = charge(withResets(known, key.resets), key.limits, now);
+  if (!charged.decision.refusal) return charged;
+  const state = countRefusal(charged.state, key.banGeneration, now);
+  return { state, decision: { ...charged.decision, refusals: state.refusals } };
+}
+
 /**
  * Counts a refusal in a generation of its key's bans: in the window that the first one opened, but for those in flight
  * with it. What was counted in an earlier generation is forgotten; a request of an earlier one counts nothing.
  */
-export function countRefusal(known: WindowState, banGeneration: number, { steady }: Moment): WindowState {
+function countRefusal(known: WindowState, banGeneration: number, { steady }: Moment): WindowState {
   if (banGeneration < known.banGeneration) return known;
   if (banGeneration > known.banGeneration || steady >= known.refusalsEnd) {
     return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, banGeneration };

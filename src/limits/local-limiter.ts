@@ -7,9 +7,9 @@ import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Moment, Time, Timer } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import { countRefusal } from './bans.ts';
+import { chargeKey } from './bans.ts';
 import type { Limiter } from './limiter.ts';
-import { charge, type Decision, later, look, UNUSED, type WindowState, withResets } from './window.ts';
+import { type Decision, later, look, UNUSED, type WindowState, withResets } from './window.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -57,15 +57,10 @@ export class LocalLimiter implements Limiter {
     const known = this.#keys.get(key.id);
     // Start over after every wait: other calls may have counted, or evicted the key, meanwhile.
     if (!known) return this.#read(key.id).then(() => this.charge(key));
-    const now = this.#options.time.now();
-    const { state, decision } = charge(withResets(known.state, key.resets), key.limits, now);
-    if (decision.refusal) {
-      // A refusal is nothing to save.
-      known.state = countRefusal(state, key.banGeneration, now);
-      return { ...decision, refusals: known.state.refusals };
-    }
+    const { state, decision } = chargeKey(known.state, key, this.#options.time.now());
     known.state = state;
-    this.#changed.add(key.id);
+    // A refusal is nothing to save.
+    if (!decision.refusal) this.#changed.add(key.id);
     return decision;
   }
 

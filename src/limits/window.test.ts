@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newApiKey } from '../catalog/api-key.ts';
 import { merged, NO_COUNTS } from '../catalog/window-counts.ts';
-import { countRefusal } from './bans.ts';
+import { chargeKey } from './bans.ts';
 import { charge, UNUSED, withResets } from './window.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 
 test('refusals count from two seconds after the first until its minute is over, within one generation', () => {
   const at = (seconds: number) => ({ unix: NOON + seconds, steady: NOON - 1_000 + seconds });
+  const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, 0);
+  const spent = { ...key, limits: { minute: 0, day: 0 } };
   const refuse = (state = UNUSED, banGeneration: number, ...seconds: number[]) =>
-    seconds.reduce((known, second) => countRefusal(known, banGeneration, at(second)), state);
+    seconds.reduce((known, second) => chargeKey(known, { ...spent, banGeneration }, at(second)).state, state);
   assert.deepEqual(refuse(UNUSED, 0, 0), { ...UNUSED, refusalsEnd: at(60).steady });
   assert.equal(refuse(UNUSED, 0, 0, 0, 1, 1).refusals, 0, 'those in flight with the first do not count');
   assert.equal(refuse(UNUSED, 0, 0, 1, 2, 2, 59).refusals, 3);

@@ -163,16 +163,9 @@ function requestEvents(sinks: EventSinks, failures: FailureLog) {
   };
 }
 
-function failureLine({
-  windows: _,
-  listener: _listener,
-  api: _api,
-  userAgent: _agent,
-  request: _request,
-  cause,
-  ...line
-}: AnsweredRequest) {
-  return { ...line, err: cause ?? line.code };
+function failureLine({ cause, ...answered }: AnsweredRequest) {
+  const { requestId, keyId, plan, method, route, status, code, traceId, durationMs, ended } = answered;
+  return { requestId, keyId, ended, plan, method, route, status, code, traceId, durationMs, err: cause ?? code };
 }
 
 /**

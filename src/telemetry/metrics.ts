@@ -5,7 +5,6 @@ import { PLAN_NAMES } from '../catalog/plan.ts';
 import { NEAR_LIMIT_PERCENT } from '../catalog/window-counts.ts';
 import { API_SIDE, DURATION_BOUNDS, RequestDurations, type Side } from './request-metrics.ts';
 
-const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const PREFIX = 'pet_catalog_';
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
@@ -56,7 +55,7 @@ function metricsIn(registry: PromClient.Registry) {
       new Counter({ name: PREFIX + name, help, labelNames, registers }),
     gauge: <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
       new Gauge({ name: PREFIX + name, help, labelNames, registers }),
-    histogram: (name: string, help: string, buckets: number[] = DURATION_BUCKETS) =>
+    histogram: (name: string, help: string, buckets: number[] = [...DURATION_BOUNDS]) =>
       new Histogram({ name: PREFIX + name, help, buckets, registers }),
     /** A registry only needs `name` and `get`, but prom-client's types demand its own classes. */
     registered<T extends { readonly name: string; get(): Promise<object> }>(metric: T): T {

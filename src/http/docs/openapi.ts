@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
+import { objectOf } from '../../catalog/validate.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
 import type { Operation, Parameter } from '../operations/operation.ts';
@@ -62,18 +63,15 @@ const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
 
 /** The schema of the body of every error, with the codes of an API. */
 function errorBody(codes: readonly string[]) {
-  return {
-    title: 'Error',
-    type: 'object',
+  const schema = objectOf('Error', 'The body of every error', {
     required: ['code', 'message', 'status'],
     properties: {
       code: { enum: codes, type: 'string', description: 'Machine-readable error code, from a closed set' },
       message: { type: 'string', description: 'Human-readable description' },
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
     },
-    description: 'The body of every error',
-    additionalProperties: false,
-  };
+  });
+  return { ...schema, additionalProperties: false };
 }
 
 const integer = (description: string, minimum = 0) => ({ description, schema: { type: 'integer', minimum } });

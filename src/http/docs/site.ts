@@ -74,7 +74,7 @@ export interface SitePage {
   readonly title: string;
   readonly content: Html;
   readonly navigation: readonly NavigationGroup[];
-  /** One line, for search engines and previews of links. */
+  /** One line, for search engines. */
   readonly about?: string;
   readonly chapters?: readonly NavigationLink[];
   /** The pages that are read before and after this one. */
@@ -103,7 +103,7 @@ export function layout(page: SitePage): string {
 <title>${title} · Pet Catalog</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${about ? preview(page) : ''}<link rel="icon" href="${icon.path}" type="image/svg+xml">
+${about ? html`<meta name="description" content="${about}">\n` : ''}<link rel="icon" href="${icon.path}" type="image/svg+xml">
 ${hasText ? html`<link rel="alternate" href="${path}.md" type="text/markdown">\n` : ''}${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
 <body class="${isReference ? 'reference' : 'guide'}">
 <a class="skip" href="#content">Skip to the content</a>
@@ -122,17 +122,6 @@ ${beside(page)}<footer>${hasText ? html`<a href="${path}.md">This page as Markdo
 </body>
 </html>
 `.text;
-}
-
-/** The description that search engines and previews of links show of a page. */
-function preview({ title, about = '' }: SitePage): Html {
-  return html`<meta name="description" content="${about}">
-<meta property="og:type" content="article">
-<meta property="og:site_name" content="Pet Catalog">
-<meta property="og:title" content="${title}">
-<meta property="og:description" content="${about}">
-<meta name="twitter:card" content="summary">
-`;
 }
 
 function onPage({ chapters = [] }: SitePage): Html {

@@ -69,12 +69,7 @@ export function readLimit(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, lim
 
 /** The place after which a page begins; undefined for the first. Throws `validation_failed`. */
 export function readPlace(query: URLSearchParams): Place | undefined {
-  return placeOf(readCursor(query, PLACE_PATTERN)?.[0] ?? '');
-}
-
-/** The place that a cursor names; undefined if it is none. */
-function placeOf(cursor: string): Place | undefined {
-  const [, number = '', id = ''] = PLACE_PATTERN.exec(cursor) ?? [];
+  const [, number = '', id = ''] = readCursor(query, PLACE_PATTERN) ?? [];
   return number === '' ? undefined : { number: Number.parseInt(number, 36), id };
 }
 

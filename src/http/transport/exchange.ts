@@ -5,15 +5,13 @@ import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { AnsweredRequest, Events } from '../../telemetry/events.ts';
-import { Body, tooLarge } from './body.ts';
+import { BODY_BYTES_MAX, Body, tooLarge } from './body.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
 const SEND_BYTES_PER_MS_MIN = 50;
 /** Larger answers may not be sent at once. */
 const LARGE_BYTES = 64 * 1024;
-/** An unused body up to this size is read and discarded, which keeps the connection alive. */
-const UNREAD_BYTES_MAX = 256 * 1024;
 /** Exact, because Node accepts any expectation that contains the word. */
 const CONTINUE_ONLY = /^100-continue$/i;
 
@@ -268,7 +266,8 @@ export class Exchange {
     if (this.#awaitsContinue) return true;
     // Chunks count as unread until they were taken, so that it makes no difference in which packets they come.
     if (headers['transfer-encoding'] !== undefined) return this.#body?.isTaken !== true;
-    return !this.isRead && Number(headers['content-length']) > UNREAD_BYTES_MAX;
+    // An unused body of less is read and discarded, which keeps the connection alive.
+    return !this.isRead && Number(headers['content-length']) > BODY_BYTES_MAX;
   }
 
   /** Ends the answer only once it was sent: a stopping server takes a connection for idle when its answer has ended. */

@@ -8,7 +8,7 @@ import { partsInKeyOrder } from '../../stdx/key-order.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import { type Moment, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { countRefusal } from '../bans.ts';
+import { chargeKey } from '../bans.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { charge, type Decision, later, look, UNUSED, type WindowState, withResets } from '../window.ts';
 import type { Counted, Remembered } from './counts.ts';
@@ -136,11 +136,10 @@ export class RedisLimiter implements Limiter {
   }
 
   #decide(key: ApiKey, before: WindowState, now: Moment): Decision {
-    const { state, decision } = charge(before, key.limits, now);
+    const { state, decision } = chargeKey(before, key, now);
     if (decision.refusal) {
-      const refused = countRefusal(state, key.banGeneration, now);
-      this.#refused.set(key.id, refused);
-      return { ...decision, refusals: refused.refusals };
+      this.#refused.set(key.id, state);
+      return decision;
     }
     const { minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset } = state;
     const counts = { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed, minuteReset, dayReset };
