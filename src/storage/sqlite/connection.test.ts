@@ -67,8 +67,8 @@ test('damage that a statement meets stops every write of a service, and ends a c
       message,
     });
     t.mock.restoreAll();
-    for (const assertion of ['assertWritable', 'assertInPlace'] as const)
-      assert.throws(() => connection[assertion](), { constructor: WritesSuspended, message });
+    for (const byEach of [false, true])
+      assert.throws(() => connection.assertWritable(byEach), { constructor: WritesSuspended, message });
   }
 });
 

@@ -80,18 +80,12 @@ export class SqliteConnection {
     this.#database.exec('PRAGMA busy_timeout = 0');
   }
 
-  /** Throws `WritesSuspended` if a commit would be lost. */
-  assertWritable(): void {
-    this.#assertNotSuspended();
-    if (this.#place?.isKept() === false) throw new WritesSuspended(this.#goneMessage());
-    if (this.#integrity?.isWhole === false) throw new WritesSuspended(this.#overwrittenMessage());
-  }
-
-  /** The same, by a look at each file. */
-  assertInPlace(): void {
-    this.#assertNotSuspended();
-    if (this.#place?.isKeptByEach() === false) throw new WritesSuspended(this.#goneMessage());
-    if (this.#integrity?.look() === false) throw new WritesSuspended(this.#overwrittenMessage());
+  /** Throws `WritesSuspended` if a commit would be lost; `byEach`: by a look at each file. */
+  assertWritable(byEach = false): void {
+    if (this.#suspended !== undefined) throw new WritesSuspended(this.#suspended);
+    if (this.#place?.isKept(byEach) === false) throw new WritesSuspended(this.#goneMessage());
+    const isWhole = byEach ? this.#integrity?.look() : this.#integrity?.isWhole;
+    if (isWhole === false) throw new WritesSuspended(this.#overwrittenMessage());
   }
 
   /** Throws `CommitLost` if what was just committed went to a file that is no longer in its place. */
@@ -122,20 +116,8 @@ export class SqliteConnection {
     if (known) return known;
     const prepared = this.#database.prepare(sql);
     const statement: PreparedStatement = {
-      all: (values) => {
-        try {
-          return prepared.all(...(values as SQLInputValue[]));
-        } catch (error) {
-          throw this.#failed(error);
-        }
-      },
-      run: (values) => {
-        try {
-          return Number(prepared.run(...(values as SQLInputValue[])).changes);
-        } catch (error) {
-          throw this.#failed(error);
-        }
-      },
+      all: (values) => this.#attempt(() => prepared.all(...(values as SQLInputValue[]))),
+      run: (values) => this.#attempt(() => Number(prepared.run(...(values as SQLInputValue[])).changes)),
       iterate: (values) => prepared.iterate(...(values as SQLInputValue[])),
     };
     for (const oldest of this.#statements.keys()) {
@@ -178,10 +160,6 @@ export class SqliteConnection {
     this.#integrity.look();
   }
 
-  #assertNotSuspended(): void {
-    if (this.#suspended !== undefined) throw new WritesSuspended(this.#suspended);
-  }
-
   #goneMessage(): string {
     return `The database ${this.#file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   }
@@ -190,9 +168,13 @@ export class SqliteConnection {
     return `The database ${this.#file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
   }
 
-  #failed(error: unknown): unknown {
-    if ((error as { errcode?: number }).errcode === FSYNC_FAILED) return this.failSync(error);
-    return isDamage(error) ? this.suspend((error as Error).message) : error;
+  #attempt<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode === FSYNC_FAILED) throw this.failSync(error);
+      throw isDamage(error) ? this.suspend((error as Error).message) : error;
+    }
   }
 }
 

@@ -41,14 +41,11 @@ export function openToRead(file: string, { name = file, ...options }: ReadOption
   try {
     lookForDamage(file, { name, ...options });
     if (!isThere(file)) throw missing(name);
-    const database = new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS });
-    try {
-      database.prepare('SELECT count(*) FROM sqlite_schema').get();
-      return database;
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    using opening = new DisposableStack();
+    const database = opening.use(new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS }));
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    opening.move();
+    return database;
   } catch (error) {
     throw notOpened(file, error, name);
   }
@@ -121,18 +118,15 @@ export function isLarge(file: string): boolean {
 
 /** The same for a file that was checked before. Throws what SQLite or the system says. */
 export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout });
-  try {
-    for (const [name, value, readBack] of PRAGMAS) {
-      execWhenFree(database, `PRAGMA ${name} = ${value}`, timeout);
-      const found = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-      if (found !== readBack && file !== IN_MEMORY) throw new Error(`PRAGMA ${name} is ${found}, not ${readBack}`);
-    }
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
+  using opening = new DisposableStack();
+  const database = opening.use(new DatabaseSync(file, { timeout }));
+  for (const [name, value, readBack] of PRAGMAS) {
+    execWhenFree(database, `PRAGMA ${name} = ${value}`, timeout);
+    const found = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    if (found !== readBack && file !== IN_MEMORY) throw new Error(`PRAGMA ${name} is ${found}, not ${readBack}`);
   }
+  opening.move();
+  return database;
 }
 
 /** Throws if the log, or the size of the file, shows damage, or if the file is mounted without its folder. */

@@ -39,7 +39,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     throw notOpened(file, error);
   }
   connection.waitNoMore();
-  connection.assertInPlace();
+  connection.assertWritable(true);
   if (purpose === 'serve' && file !== IN_MEMORY && isLarge(file)) void checkBesideWork(connection, file);
   return {
     db,
@@ -49,7 +49,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     readAll: (_trx, table) => readAll(connection, table),
     watch: (look) => watch(connection, look),
     size: async () => sizeOf(file),
-    assertInPlace: () => connection.assertInPlace(),
+    assertInPlace: () => connection.assertWritable(true),
     failed: connection.failed,
   };
 }

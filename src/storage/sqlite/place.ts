@@ -20,21 +20,15 @@ export class Place {
     this.#seen = new Map(parts.map((part) => [file + part, statSync(file + part, { throwIfNoEntry: false })]));
   }
 
-  /** True while the files are those that were seen first. What may not be looked at counts as gone. */
-  isKept(): boolean {
+  /**
+   * True while the files are those that were seen first; `byEach`: by a look at each. Costlier: a look at the log makes
+   * the next sync write the time of its change too. What may not be looked at counts as gone.
+   */
+  isKept(byEach = false): boolean {
     try {
       const folder = statSync(this.#folder);
-      if (isSame(folder, this.#settled) && folder.ctimeMs === this.#settled?.ctimeMs) return true;
-      return this.#look(folder);
-    } catch {
-      return false;
-    }
-  }
-
-  /** The same by each file itself. Costlier: a look at the log makes the next sync write the time of its change too. */
-  isKeptByEach(): boolean {
-    try {
-      return this.#look(statSync(this.#folder));
+      const isSettled = isSame(folder, this.#settled) && folder.ctimeMs === this.#settled?.ctimeMs;
+      return (isSettled && !byEach) || this.#look(folder);
     } catch {
       return false;
     }
