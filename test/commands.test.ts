@@ -66,6 +66,14 @@ test('a wrong command line exits with 2 and says what to write, any other failur
       2,
       '--bootstrap-key is no key of production; take one that `pet-catalog keys create` printed',
     ],
+    ...['config', 'serve'].map(
+      (command) =>
+        [
+          `${command} --database-url postgres://h/d --backup-dir b`,
+          2,
+          'BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups',
+        ] as const,
+    ),
     ['console login --url ftp://x', 2, '--url is "ftp://x"; write an address such as http://127.0.0.1:8081'],
   ] as const) {
     const ran = await place.command(line);
@@ -152,6 +160,9 @@ test('what each command prints, for people and for programs', async () => {
     'ID | NAME | TOKEN | ROLE | ISSUED BY | CREATED | STATE',
     'op_ID | billing | petcat_op_X… | keys | USER | TIME | active until TIME',
   );
+  const [token] = JSON.parse((await place.command('operators list --json')).stdout);
+  await place.command(`operators revoke ${token.id}`);
+  assert.match((await place.command('operators list')).stdout, / revoked \d{4}-/);
   const [, headings, ...rows] = await told('audit');
   assert.equal(headings, 'AT | ACTOR | VIA | ACTION | TARGET | CHANGE');
   assert.deepEqual(
@@ -193,32 +204,6 @@ test('a key is created with what its flags say, and free with all scopes without
   assert.deepEqual(await made(`create --name shop ${flags}`), { ...free, ...given });
   const taken = await made(`update ${id} --owner '' --expires never`);
   assert.deepEqual(taken, { ...free, ...given, owner: null, lifetime: null }, 'and each can be taken away');
-});
-
-test('tokens are listed with their state', async () => {
-  using place = workplace();
-  const now = systemTime().now().unix;
-  const token = {
-    prefix: 'petcat_op_abcdef',
-    role: 'viewer',
-    issuedBy: null,
-    createdAt: now - 9,
-    revokedAt: null,
-  } as const;
-  {
-    await using storage = await place.open();
-    const ends = { over: now, open: now + 3_600, gone: null, endless: null };
-    for (const [name, expiresAt] of Object.entries(ends))
-      await storage.tokens.insert({ ...token, id: `op_${name}`, name, expiresAt }, name, OPERATOR);
-    await storage.tokens.revoke('op_gone', now - 5, OPERATOR);
-  }
-  const rows = (await place.command('operators list')).stdout.trim().split('\n').slice(1);
-  assert.deepEqual(Object.fromEntries(rows.map((row) => [row.split(/ {2,}/)[1], row.split(/ {2,}/)[6]])), {
-    over: `expired ${utc(now)}`,
-    open: `active until ${utc(now + 3_600)}`,
-    gone: `revoked ${utc(now - 5)}`,
-    endless: 'active',
-  });
 });
 
 test('a key is rotated in its own environment', async () => {
@@ -397,9 +382,11 @@ test('a backup overwrites no file unless forced, and messages name the given fil
 test('the doctor explains what is wrong and what to do, and changes nothing', async () => {
   using place = workplace();
   const doctor = (env: Record<string, string>) => place.command('doctor', env);
-  const settings = await doctor({ PORT: 'x', REDIS_URL: 'redis://h' });
+  const together = { BACKUP_DIR: 'b', DATABASE_URL: 'postgres://h/d' };
+  const settings = await doctor({ PORT: 'x', REDIS_URL: 'redis://h', ...together });
   assert.equal(settings.code, 1);
   assert.match(settings.stdout, /PROBLEM settings: PORT: .*\n +→ correct it[\s\S]*PROBLEM settings: INSTANCES: /);
+  assert.match(settings.stdout, /PROBLEM settings: BACKUP_DIR: it must be empty with PostgreSQL/);
   assert.deepEqual([(await doctor({})).code, readdirSync(place.path)], [0, []]);
   place.file('no.db', 'x'.repeat(10_000));
   const damaged = await doctor({ DATABASE_URL: 'sqlite:no.db' });

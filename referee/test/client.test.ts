@@ -115,11 +115,6 @@ describe('what cannot be tried ends with 2 and one line that says why:', () => {
     ],
     ['a client that asks nothing', 'No request came: does the command use REFEREE_URL?\n', started, program('nothing')],
     [
-      'an API that does not start',
-      'The command of --start ended before it was ready:\nno database\n',
-      ['--start', 'echo no database; exit 1'],
-    ],
-    [
       'a reset that fails',
       'The command of --before failed (exit 3):\nlocked\n',
       [...started, '--before', 'echo locked; exit 3'],

@@ -230,12 +230,6 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     },
   },
   'sends no Idempotency-Key': { rule: 'once', kinds: ['POST /things'], habits: { headers: () => ({}) } },
-  'sends mutations without a key': {
-    rule: 'once',
-    kinds: ['POST /graphql mutation Add', 'POST /graphql mutation Remove'],
-    habits: { ...GRAPHQL, headers: () => ({}) },
-    program: queries,
-  },
   'asks AWS by POST, and puts without a key': {
     rule: 'once',
     kinds: ['POST / Things_2012.PutThing', 'POST / Things_2012.DeleteThing'],

@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, faults, openConsole } from '../kit/console/browsing.ts';
-import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
 import { fillWithHistory, type Life } from './life.ts';
@@ -101,27 +100,6 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   await page.waitForSelector('.badge:has-text("revoked")');
   await untilEqual(async () => (await service.call(rotated, '/categories')).status, 401);
   assert.deepEqual(complaints, []);
-});
-
-test('a category is renamed and deleted, and the rest exported', needsBrowser, async () => {
-  await using service = await testService();
-  await using browsing = await browseSignedIn(browser(), service);
-  const { page } = browsing;
-  const dogs = Array.from({ length: 120 }, () => ({ name: 'Dog', description: 'loyal' }));
-  await service.storage.categories.import(dogs, OPERATOR);
-  await page.click('nav >> text=Categories');
-  assert.equal(await page.locator('tbody tr').count(), 50);
-  await page.click('text=Next');
-  await page.click('tbody a >> nth=0');
-  await page.click('.button:has-text("Rename")');
-  await page.fill('#name', 'Wolf');
-  await page.click('button:has-text("Rename")');
-  await page.waitForSelector('h1:has-text("Wolf")');
-  await page.click('.button:has-text("Delete")');
-  await page.click('button:has-text("Delete the category")');
-  await page.waitForSelector('text=The category was deleted');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=CSV')]);
-  assert.equal(download.suggestedFilename(), 'categories.csv');
 });
 
 test('everything works with scripts off', needsBrowser, async () => {

@@ -119,7 +119,17 @@ test('categories are searched; pets, orders and categories lead to each other', 
   assert.deepEqual(await shown('/categories?q=0%25'), ['100%']);
   assert.match(await operator.page('/categories?q=none'), /No category found/);
 
-  assert.match(await operator.page('/categories/1'), /href="\/console\/pets\?category=1"/);
+  assert.match(await operator.page('/categories/1?done=category.rename'), /The category was renamed\./);
+  assert.match(await operator.page('/categories?done=category.delete'), /The category was deleted\./);
+  const category = await operator.page('/categories/1');
+  assert.match(
+    category,
+    /categories\/1\/rename">Rename<.*categories\/1\/delete">Delete<.*\/console\/pets\?category=1"/s,
+  );
+  const [, csv = ''] = /href="\/console([^"]*)"[^>]*>CSV</.exec(await operator.page('/categories')) ?? [];
+  const file = await operator.get(csv);
+  assert.equal(file.headers.get('content-disposition'), 'attachment; filename="categories.csv"');
+  assert.match(await file.text(), /^id,name,description\n1,Dog,\n/);
   assert.deepEqual(await shown('/pets?category=2'), ['Minka']);
   assert.deepEqual(await shown('/pets?status=sold'), ['Rex', 'Tom'], 'the orders took the last ones');
   const pets = await operator.page('/pets');

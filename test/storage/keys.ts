@@ -297,6 +297,7 @@ export function keysContract(check: Check): void {
       ['lifted', null],
       ['was banned', null],
       ['revoked', null],
+      ['paused', null],
     ] as const) {
       ids.set(name, (await issue(storage, { name, ...(expiresAt !== null && { expiresAt }) })).key.id);
     }
@@ -306,17 +307,20 @@ export function keysContract(check: Check): void {
       ['revoked', now + 1],
       ['lifted', now + 1],
       ['was banned', now],
+      ['paused', now + 1],
     ] as const) {
       const ban = { keyId: ids.get(name) ?? '', startedAt: NOW, endsAt, level: 1, reason: 'r' };
       await storeBan(storage, ban);
     }
     await storage.keys.lift(ids.get('lifted') ?? '', now, OPERATOR);
     await storage.keys.revoke(ids.get('revoked') ?? '', now, OPERATOR);
+    await storage.keys.pause(ids.get('paused') ?? '', now, OPERATOR);
     for (const [state, names] of [
       ['active', ['active', 'lifted', 'was banned']],
       ['expired', ['expired']],
       ['banned', ['banned']],
       ['revoked', ['revoked']],
+      ['paused', ['paused']],
     ] as const) {
       const { keys } = await search(storage, { state, sort: 'name', now });
       assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempDisposableSync, readdirSync, statSync } from 'node:fs';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -18,18 +18,6 @@ function ownTemporaryFolder(t: TestContext): string {
   });
   return folder.path;
 }
-
-test('two have folders of their own, for their user alone, which are removed at the end', async (t) => {
-  const folder = ownTemporaryFolder(t);
-  {
-    await using one = claimEphemeral();
-    await using other = claimEphemeral();
-    const files = readdirSync(folder).map((name) => join(folder, name, 'pet-catalog.db'));
-    assert.deepEqual(files.sort(), [one.database.file, other.database.file].sort());
-    for (const file of files) assert.equal(statSync(join(file, '..')).mode & 0o777, 0o700);
-  }
-  assert.deepEqual(readdirSync(folder), []);
-});
 
 test('a temporary folder of the system that is not there is named', (t) => {
   const folder = ownTemporaryFolder(t);
