@@ -137,7 +137,7 @@ test('a page or an asset is compressed as the client accepts, each coding under 
     for (const [accepted, coding] of [
       ['gzip, deflate, br', 'br'],
       ['gzip', 'gzip'],
-      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['br;q=bad, GZip ; Q=0.5', 'gzip'],
       ['br;q=0.001, gzip', 'br'],
       ['br;level=9, gzip', 'br'],
     ] as const) {

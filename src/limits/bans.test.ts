@@ -39,6 +39,8 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     isLate: false,
     charges: 0,
     looks: 0,
+    /** Holds a look of the limiter. */
+    looking: undefined as Promise<void> | undefined,
     /** The bans that were asked for when the limiter was stopped. */
     stoppedAfter: undefined as number | undefined,
     failure: undefined as Error | undefined,
@@ -70,7 +72,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     },
     peek: (_key, isBanned) => {
       if (isBanned) played.looks += 1;
-      return spent();
+      return played.looking?.then(spent) ?? spent();
     },
     current: (_key, decision) => decision,
     async [Symbol.asyncDispose]() {
@@ -184,6 +186,28 @@ test('a ban that is over by the time at which it is stored, as after a suspensio
   at.clock.advance(60);
   stored.resolve();
   assert.equal((await refused).refusal, 'rate_limit_exceeded');
+});
+
+test('a ban that is over by the time at which the windows are known is not told', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  await at.charge();
+  const known = Promise.withResolvers<void>();
+  at.played.looking = known.promise;
+  at.played.refusals = 0;
+  const looked = [at.bans.charge(at.key), at.bans.peek(at.key)];
+  at.clock.advance(60);
+  known.resolve();
+  for (const decision of looked) assert.equal((await decision).refusal, 'rate_limit_exceeded');
+});
+
+test('a ban of another instance that runs by the time at which this one is stored stands, and is no news', async () => {
+  const at = bench();
+  const other = { startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' };
+  at.played.outcome = () => ({ ban: enforced(other, at.clock.now()), isNew: false });
+  at.played.refusals = 6;
+  assert.deepEqual((await at.charge()).ban, { until: NOON + 50, reason: 'r' });
+  assert.deepEqual(at.events.bans, []);
 });
 
 test('after a suspension a ban is dated by its decision, and none is imposed for a window that is over', async () => {

@@ -52,20 +52,6 @@ test('a moment is written in UTC to the second, and a repeat is the same', () =>
     assert.equal(utc(unix), new Date(unix * 1_000).toISOString().replace('.000', ''));
 });
 
-test('the timers of a machine run once, or again and again, and end when they are disposed of', ({ mock }) => {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  const time = systemTime();
-  const runs: string[] = [];
-  time.setTimeout(() => runs.push('once'), 10);
-  {
-    using _never = time.setTimeout(() => runs.push('never'), 10);
-    using _again = time.setInterval(() => runs.push('again'), 4);
-    mock.timers.tick(9);
-  }
-  mock.timers.tick(9);
-  assert.deepEqual(runs, ['again', 'again', 'once']);
-});
-
 const lateness = () => new Error('late');
 
 test('work within its time settles unchanged', async () => {

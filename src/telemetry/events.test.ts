@@ -82,11 +82,12 @@ function bench(accessLog: AccessLog = 'all', level = 'info') {
   return {
     events,
     lines,
-    /** The samples that an event changed, but for buckets, and the lines that it wrote. */
+    /** The samples that an event changed or removed, but for buckets, and the lines that it wrote. */
     async after(happen: (events: Events) => void) {
       const [before, first] = [await samples(), lines.length];
       happen(events);
-      const changed = [...(await samples())].filter(
+      const gone = [...before.keys()].map((name): [string, undefined] => [name, undefined]);
+      const changed = [...new Map([...gone, ...(await samples())])].filter(
         ([name, value]) => !/_bucket/.test(name) && !Object.is(before.get(name), value),
       );
       const written = lines.slice(first).map(({ time: _, msg: _msg, err, ...line }) => {
@@ -123,6 +124,7 @@ const CAPACITY = {
   diskFreeBytes: 5,
   keysNearDayLimit: [NEAR],
 };
+const GONE = (master: string) => ({ [`redis_master_lost{master="${master}"}`]: undefined });
 const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
 
 /** Level and event of the line that is written, if there is one; the samples that change; members made of others. */
@@ -144,11 +146,16 @@ const EVENTS: readonly [line: string, happen: (events: Events) => void, samples?
   [
     'error limiter_degraded',
     (to) => to.limiterDegraded(FAILED, ['a:1', 'b:2']),
-    { 'redis_master_lost{master="a:1"}': 1, 'redis_master_lost{master="b:2"}': 1 },
+    { redis_master_lost: undefined, 'redis_master_lost{master="a:1"}': 1, 'redis_master_lost{master="b:2"}': 1 },
     { ...REDIS, masters: ['a:1', 'b:2'], err: 'no' },
   ],
-  ['warn limiter_recovered', (to) => to.limiterRecovered(['b:2']), {}, { ...REDIS, masters: ['b:2'] }],
-  ['warn limiter_recovered', (to) => to.limiterRecovered(), { limiter_degraded: 0, redis_master_lost: 0 }, REDIS],
+  ['warn limiter_recovered', (to) => to.limiterRecovered(['b:2']), GONE('a:1'), { ...REDIS, masters: ['b:2'] }],
+  [
+    'warn limiter_recovered',
+    (to) => to.limiterRecovered(),
+    { limiter_degraded: 0, redis_master_lost: 0, ...GONE('b:2') },
+    REDIS,
+  ],
   [
     '',
     (to) => to.batchStored({ size: 3, durationMs: 4_000, waiting: 5 }),

@@ -48,19 +48,6 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     assert.deepEqual([bench.lost, bench.states()], [[], ['ok', 'ok']]);
   });
 
-  test('windows run by the clock of the master of their key', async () => {
-    await using bench = await clusterBench({ cluster, isServerTime: true });
-    const keys = await Promise.all(Array.from({ length: 12 }, () => bench.issue(LIMITS)));
-    for (const key of keys) {
-      const { minute, now } = await bench.at(0).charge(key);
-      const [seconds] = (await (await bench.cluster.masterOf(key.id)).command('TIME')) as [string];
-      assert.ok(Math.abs(Number(seconds) - now) <= 30, 'not by that of the process');
-      assert.equal(minute.reset, now + 60);
-      await bench.spend(key);
-      assert.equal((await bench.at(0).charge(key)).refusal, 'rate_limit_exceeded');
-    }
-  });
-
   test('the commands of docs/scaling.md suffice for a cluster', async () => {
     using folder = temporaryFolder();
     const rights =

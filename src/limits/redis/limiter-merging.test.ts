@@ -133,14 +133,16 @@ test('a Redis that lost its data gets the later of the windows', async () => {
   played.failure = new Error('no storage');
   await time.pass(10_000);
   played.failure = undefined;
-  for (const [counts, expected] of [
-    [{ minuteEnds: NOON + 65 }, [99, 65, 99]],
+  for (const [counts, resets, expected] of [
+    [{ minuteEnds: NOON + 65 }, key.resets, [99, 65, 99]],
+    // The end of a window that was reset stays.
+    [{ minuteEnds: NOON + 65 }, { minute: 1, day: 0 }, [100, 65, 99]],
     // A day to come is today, before it is merged.
-    [{ day: DAY + 1, dayUsed: 0 }, [99, 60, 99]],
+    [{ day: DAY + 1, dayUsed: 0 }, key.resets, [99, 60, 99]],
   ] as const) {
     stored.set(key.id, { ...countsOf(key, 1), ...counts });
     redis.flush();
-    const { minute, day } = await limiter.peek({ ...key, limits: wide });
+    const { minute, day } = await limiter.peek({ ...key, limits: wide, resets });
     assert.deepEqual([minute.remaining, minute.reset - NOON, day.remaining], expected);
   }
 });
@@ -198,4 +200,23 @@ test('counts that are being saved while they are read count', async () => {
   await limiter.save();
   assert.equal(at.saved.length, 1);
   assert.equal((await looked).remaining, 2);
+});
+
+test('requests of one turn are counted by one call for each 64 of them, in their order', async (t) => {
+  const at = await bench().start();
+  const keys = ['one', 'two', 'three'].map((id) => ({ ...at.key, id, limits: wide }));
+  for (const key of keys) await at.limiter.charge(key);
+  const { mock } = t.mock.method(at.redis, 'run');
+  const charge = (_: unknown, index: number) => at.limiter.charge(keys[index % 3] ?? assert.fail());
+  const told = await Promise.all(Array.from({ length: 100 }, charge));
+  // Behind the keys two arguments, then seven for each key, of which the fifth is the number of its requests.
+  const counted = mock.calls.map(({ arguments: [[, , , ...args]] }) => [7, 14, 21].map((at) => Number(args[at + 2])));
+  assert.deepEqual(counted, [
+    [22, 21, 21],
+    [12, 12, 12],
+  ]);
+  assert.deepEqual(
+    told.map(({ minute }) => wide.minute - minute.remaining),
+    Array.from({ length: 100 }, (_, index) => 2 + Math.floor(index / 3)),
+  );
 });

@@ -20,8 +20,6 @@ interface BenchOptions {
   readonly instances?: number;
   readonly answerMs?: number;
   readonly keyPrefix?: string;
-  /** True if windows run by the clock of the server. */
-  readonly isServerTime?: boolean;
 }
 
 /** The limiters of instances on one database and one Redis, by a clock that stands still. */
@@ -29,7 +27,7 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
   const clock = manualClock();
-  const { isServerTime = false, keyPrefix } = options;
+  const { keyPrefix } = options;
   const file = join(folder.path, 'test.db');
   const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000_000 };
   const storage = stack.use(await openStorage({ engine: 'sqlite', file }, { time: clock, ...bounds }));
@@ -49,7 +47,7 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
     const limiter = new RedisLimiter({
       storage,
       time: clock,
-      ...(!isServerTime && { serverTime: clock }),
+      serverTime: clock,
       ...(keyPrefix !== undefined && { keyPrefix }),
       ...{ events, url: url(index), instances, answerMs },
     });
