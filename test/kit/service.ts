@@ -30,7 +30,7 @@ export function isDefect(cause: unknown): boolean {
 }
 
 const UNNOTED =
-  'batchStored storageRead storageRecovered connectionsBounded connectionRefused connectionCutOff requestCounted redisFailed redisLate limiterDegraded limiterRecovered backupsScheduled backupsOfOthers backupMade backupRestored capacityMeasured operatorChanged serviceStarted serviceStopping serviceStopped'.split(
+  'batchStored storageRead storageRecovered connectionsBounded connectionRefused connectionCutOff requestCounted redisFailed redisLate limiterDegraded limiterRecovered backupsScheduled backupsOfOthers backupMade backupRestored capacityMeasured keyNearLimit operatorChanged serviceStarted serviceStopping serviceStopped'.split(
     ' ',
   );
 const FAILED = 'countsNotSaved usageNotStored outcomesNotPurged historyNotPurged changeNotRead backupFailed'.split(' ');
