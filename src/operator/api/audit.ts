@@ -11,7 +11,6 @@ export type AuditJson = ReturnType<typeof auditJson>;
 const SPANS = ['24h', '7d', '30d'];
 
 export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
-  tag: 'audit',
   summary: 'List the changes by operators, or by keys',
   description:
     'A page of the audit, newest first. The filters combine. Changes of orders and pets by keys are listed with `via=key`, `key`, `owner` or `target`; starts, failures and backups of the service with `target=service`.',

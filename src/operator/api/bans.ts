@@ -9,8 +9,9 @@ import { Ban } from './schema.ts';
 
 /** The operations on the bans of keys. */
 
+type StoredBan = Parameters<typeof banJson>[0];
+
 export const listBans = operate('ban.list', 'listBans', 'GET /bans', {
-  tag: 'bans',
   summary: 'List bans',
   description: 'A page of the bans that are on, newest first.',
   permission: 'viewer',
@@ -20,13 +21,9 @@ export const listBans = operate('ban.list', 'listBans', 'GET /bans', {
     columns: [],
   },
   async handle({ storage, now }, page) {
+    const placeOf = ({ startedAt, keyId }: StoredBan) => ({ number: startedAt, id: keyId });
     // Few keys are banned at once, so storage has no pages of them.
-    const { rows, ...rest } = pageOfAll(
-      await storage.keys.bans(now),
-      ({ startedAt, keyId }) => ({ number: startedAt, id: keyId }),
-      page,
-    );
-    return { json: rows.map(banJson), ...rest };
+    return pageOfAll(await storage.keys.bans(now), { placeOf, json: banJson }, page);
   },
 });
 
@@ -38,7 +35,6 @@ export const liftBan = operate('ban.lift', 'liftBan', 'DELETE /keys/{keyId}/ban'
     'Ends the ban of a key within a second, so that it does not lengthen later ones. With `reset=true` its windows are reset as well.',
   filters: { reset: byChoice('True to reset both windows of the key as well', ['true']) },
   success: { status: 204, description: 'The ban is lifted' },
-  errors: ['precondition_failed'],
   async handle(caller, { id, query: { reset }, precondition }) {
     const { storage, now, by } = caller;
     await findKey(caller, id);

@@ -18,9 +18,10 @@ test('a text that selects has 255 characters at most, and no NUL', () => {
 
 test('a page of what is in memory goes on behind a row that is gone', () => {
   const rows = [5, 4, 3, 2, 1].map((number) => ({ number, id: 'x' }));
-  const page = (all: typeof rows, behind?: (typeof rows)[0]) => pageOfAll(all, (row) => row, { limit: 2, behind });
+  const as = { placeOf: (row: (typeof rows)[0]) => row, json: (row: object) => row };
+  const page = (all: typeof rows, behind?: (typeof rows)[0]) => pageOfAll(all, as, { limit: 2, behind });
   const { last } = page(rows);
   assert.deepEqual(last, { number: 4, id: 'x' });
-  assert.deepEqual(page(rows.slice(2), last).rows, rows.slice(2, 4));
+  assert.deepEqual(page(rows.slice(2), last).json, rows.slice(2, 4));
   assert.equal(page(rows, rows[2]).last, undefined);
 });

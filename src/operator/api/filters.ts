@@ -154,12 +154,12 @@ export function select(
 /** A page of a list that is in memory, with the greatest place first. */
 export function pageOfAll<Row>(
   all: readonly Row[],
-  placeOf: (row: Row) => Place,
+  { placeOf, json }: { placeOf(row: Row): Place; json(row: Row): object },
   { limit, behind }: { readonly limit: number; readonly behind: Place | undefined },
 ) {
   const left = behind ? all.filter((row) => isBelow(placeOf(row), behind)) : all;
   const last = left.length > limit ? left[limit - 1] : undefined;
-  return { rows: left.slice(0, limit), last: last && placeOf(last), total: all.length };
+  return { json: left.slice(0, limit).map(json), last: last && placeOf(last), total: all.length };
 }
 
 function isBelow(one: Place, other: Place): boolean {

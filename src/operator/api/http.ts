@@ -28,13 +28,15 @@ export const API_BASE = '/api/v1';
 
 /** Serves an operation over HTTP. A POST is done once for each `Idempotency-Key`. */
 export function overHttp(operated: OperatorOperation): ApiOperation {
-  const { parameter, errors = [] } = operated;
+  const { parameter, method, errors = [] } = operated;
+  const ofOne = parameter ? (['not_found'] as const) : [];
+  const guarded = parameter && method !== 'GET' ? (['precondition_failed'] as const) : [];
   return {
     ...operated,
     ...(parameter && { pathParameters: [parameter] }),
     queryParameters: queryOf(operated),
     success: successOf(operated),
-    errors: parameter ? ['not_found', ...errors] : errors,
+    errors: [...new Set([...ofOne, ...errors, ...guarded])],
     handle: (context, exchange) => respond(operated, context, exchange),
   };
 }

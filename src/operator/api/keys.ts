@@ -42,14 +42,13 @@ const KEY_ANSWER = {
 } as const;
 /** Common to the operations on one key. */
 export const OF_A_KEY = {
-  tag: 'keys',
   permission: 'keys',
   parameter: KEY_PARAMETER,
   tagged,
   prepare: detailsOf,
 } as const;
 /** Common to the changes of a key that is in use, which answer with it. */
-const CHANGE = { ...OF_A_KEY, success: KEY_ANSWER, errors: ['key_revoked', 'precondition_failed'] } as const;
+const CHANGE = { ...OF_A_KEY, success: KEY_ANSWER, errors: ['key_revoked'] } as const;
 type KeyInput = Omit<KeyChanges, 'expiresAt'> & { readonly expiresAt?: string | null };
 
 const CHECKS: Body<KeyInput>['checks'] = {
@@ -59,7 +58,6 @@ const CHECKS: Body<KeyInput>['checks'] = {
 };
 
 export const listKeys = operate('key.list', 'listKeys', 'GET /keys', {
-  tag: 'keys',
   summary: 'List keys',
   description:
     'A page of the keys, newest first; with `q` first those of which it is the whole name, owner, id or prefix. The filters combine.',
@@ -136,7 +134,6 @@ export const getKey = operate('key.show', 'getKey', 'GET /keys/{keyId}', {
 });
 
 export const createKey = operate('key.create', 'createKey', 'POST /keys', {
-  tag: 'keys',
   summary: 'Issue a key',
   description:
     'Issues a key. Its secret is in this response alone, and in that to a retry with the same `Idempotency-Key`.',
@@ -221,7 +218,6 @@ export const revokeKey = operate('key.revoke', 'revokeKey', 'POST /keys/{keyId}/
   description: 'Ends a key for good, within a second. A second revocation changes nothing.',
   body: { schema: Revocation, example: {}, isOptional: true } as Body<object>,
   success: { ...KEY_ANSWER, description: 'The revoked key', headers: {} },
-  errors: ['precondition_failed'],
   async handle(caller, call) {
     const { storage, now, by } = caller;
     return shown(caller, found(await storage.keys.revoke(call.id, now, by, call.precondition), call.id), call);
@@ -260,7 +256,6 @@ export const resetKey = operate('key.reset', 'resetKey', 'POST /keys/{keyId}/res
 
 /** Common to the operations on all keys of an owner. */
 const OF_AN_OWNER = {
-  tag: 'keys',
   permission: 'keys',
   filters: { owner: byText("The customer's id of the keys", { isRequired: true }) },
   success: {

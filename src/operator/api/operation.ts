@@ -114,10 +114,12 @@ interface List {
 }
 
 interface Described<F extends Filters, T> {
-  readonly tag: string;
+  /** The first part of the path without it. */
+  readonly tag?: string;
   readonly summary: string;
   readonly description: string;
   readonly permission: Role;
+  /** The id in the path without it. */
   readonly parameter?: Parameter;
   readonly filters?: F;
   readonly body?: Body<T>;
@@ -147,6 +149,7 @@ export interface OperatorOperation<F extends Filters = any, T = any> extends Des
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
+  readonly tag: string;
   /** Finds every wrong member of a body; compiled at its first use. */
   readonly check?: ((body: unknown) => Map<string, string>) | undefined;
 }
@@ -159,7 +162,14 @@ export function operate<const F extends Filters, T = undefined>(
   rest: Described<F, T>,
 ): OperatorOperation<F, T> {
   const [method, path] = route.split(' ') as [OperatorOperation['method'], string];
-  return { name, id, method, path, ...rest, ...(rest.body && { check: validatorOfAll(rest.body.schema) }) };
+  const [, tag = ''] = path.split('/');
+  const said = { tag, ...parameterIn(path), ...rest };
+  return { name, id, method, path, ...said, ...(rest.body && { check: validatorOfAll(rest.body.schema) }) };
+}
+
+function parameterIn(path: string): { parameter?: Parameter } {
+  const [, name, noun] = /{((\w+)Id)}/.exec(path) ?? [];
+  return name ? { parameter: { name, description: `The id of the ${noun}`, schema: { type: 'string' } } } : {};
 }
 
 /** A call as it is sent. */

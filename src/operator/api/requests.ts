@@ -49,7 +49,6 @@ const LISTED = {
 } as const;
 
 export const listRequests = operate('request.list', 'listRequests', 'GET /requests', {
-  tag: 'requests',
   summary: 'List recent requests',
   description:
     'A page of the latest requests with a key that this instance keeps in memory, newest first. The filters combine.',
@@ -102,7 +101,6 @@ export const listKeyRequests = operate('request.list-of-key', 'listKeyRequests',
 });
 
 export const getRequest = operate('request.show', 'getRequest', 'GET /requests/{requestId}', {
-  tag: 'requests',
   summary: 'Get a recent request',
   description:
     'A request by its `X-Request-Id`, if this instance answered it and still keeps it; of several with this id the newest.',

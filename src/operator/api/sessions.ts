@@ -7,8 +7,7 @@ import { Session } from './schema.ts';
 
 /** The operations on the sessions of the console. */
 
-const SESSION_ID = { name: 'sessionId', description: 'The id of the session', schema: { type: 'string' } } as const;
-const OF_A_SESSION = { tag: 'sessions', permission: 'admin', tagged } as const;
+const OF_A_SESSION = { permission: 'admin', tagged } as const;
 
 export const listSessions = operate('session.list', 'listSessions', 'GET /sessions', {
   ...OF_A_SESSION,
@@ -28,14 +27,12 @@ export const listSessions = operate('session.list', 'listSessions', 'GET /sessio
   },
   async handle({ storage, now }, page) {
     const placeOf = ({ openedAt, id }: ConsoleSession) => ({ number: openedAt, id });
-    const { rows, ...rest } = pageOfAll(await storage.sessions.list(now), placeOf, page);
-    return { json: rows.map(sessionJson), ...rest };
+    return pageOfAll(await storage.sessions.list(now), { placeOf, json: sessionJson }, page);
   },
 });
 
 export const getSession = operate('session.show', 'getSession', 'GET /sessions/{sessionId}', {
   ...OF_A_SESSION,
-  parameter: SESSION_ID,
   summary: 'Get a session of the console',
   description: 'One open session by its id.',
   success: {
@@ -52,11 +49,9 @@ export const getSession = operate('session.show', 'getSession', 'GET /sessions/{
 
 export const endSession = operate('session.end', 'endSession', 'DELETE /sessions/{sessionId}', {
   ...OF_A_SESSION,
-  parameter: SESSION_ID,
   summary: 'End a session of the console',
   description: 'Ends an open session at once.',
   success: { status: 204, description: 'The session is ended' },
-  errors: ['precondition_failed'],
   async handle(caller, { id, precondition }) {
     const { storage, now, by } = caller;
     const session = await findSession(caller, id);

@@ -11,11 +11,8 @@ import { IssuedToken, NewToken, OperatorToken as Token } from './schema.ts';
 
 type TokenJson = ReturnType<typeof tokenJson>;
 
-const TOKEN_ID = { name: 'tokenId', description: 'The id of the token', schema: { type: 'string' } } as const;
-const OF_A_TOKEN = { tag: 'tokens', permission: 'admin' } as const;
-
 export const listTokens = operate('operator.list', 'listTokens', 'GET /tokens', {
-  ...OF_A_TOKEN,
+  permission: 'admin',
   summary: 'List the tokens of this API',
   description: 'A page of the tokens, newest first, without their secrets.',
   list: {
@@ -33,14 +30,12 @@ export const listTokens = operate('operator.list', 'listTokens', 'GET /tokens', 
   },
   async handle({ storage }, page) {
     const placeOf = ({ createdAt, id }: OperatorToken) => ({ number: createdAt, id });
-    const { rows, ...rest } = pageOfAll(await storage.tokens.list(), placeOf, page);
-    return { json: rows.map(tokenJson), ...rest };
+    return pageOfAll(await storage.tokens.list(), { placeOf, json: tokenJson }, page);
   },
 });
 
 export const getToken = operate('operator.show', 'getToken', 'GET /tokens/{tokenId}', {
-  ...OF_A_TOKEN,
-  parameter: TOKEN_ID,
+  permission: 'admin',
   summary: 'Get a token',
   description: 'One token by its id, without its secret.',
   success: {
@@ -56,7 +51,7 @@ export const getToken = operate('operator.show', 'getToken', 'GET /tokens/{token
 });
 
 export const createToken = operate('operator.create', 'createToken', 'POST /tokens', {
-  ...OF_A_TOKEN,
+  permission: 'admin',
   summary: 'Issue a token',
   description: 'Issues a token of this API. It is in this response alone, and in that to a retry.',
   body: {
@@ -82,12 +77,10 @@ export const createToken = operate('operator.create', 'createToken', 'POST /toke
 });
 
 export const revokeToken = operate('operator.revoke', 'revokeToken', 'DELETE /tokens/{tokenId}', {
-  ...OF_A_TOKEN,
-  parameter: TOKEN_ID,
+  permission: 'admin',
   summary: 'Revoke a token',
   description: 'Ends a token for good, at once. A second revocation changes nothing.',
   success: { status: 204, description: 'The token is revoked' },
-  errors: ['precondition_failed'],
   async handle(caller, { id, precondition }) {
     precondition?.(await findToken(caller, id));
     return { row: await revoke(caller, id) };
@@ -95,7 +88,7 @@ export const revokeToken = operate('operator.revoke', 'revokeToken', 'DELETE /to
 });
 
 export const revokeTokens = operate('operator.revoke-all', 'revokeTokens', 'DELETE /tokens', {
-  ...OF_A_TOKEN,
+  permission: 'admin',
   summary: 'Revoke all tokens of one name',
   description:
     'Ends every token of this name for good, and those that it issued, at once; answers with those that it ended.',

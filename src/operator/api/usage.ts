@@ -36,7 +36,6 @@ const FILTERS = {
 };
 
 export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
-  tag: 'usage',
   summary: 'Get the usage',
   description:
     'The requests of each key, owner or route, by id in pages of 1,000 unless `limit` says otherwise. With `by` instead the requests of all selected keys together in each minute, hour, day or month (UTC) that has any, or with `by` and `group` those of each key, owner or route therein. Minutes, which know no routes, are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives all of it as CSV, in no pages. What other instances counted within the last minute may be missing.',
