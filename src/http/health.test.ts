@@ -91,7 +91,7 @@ function probed(t: TestContext, outages: Outages = new Map()) {
       return check.promise;
     },
   };
-  const health = new Health(storage as Storage, { state: 'degraded', lostMasters: ['10.0.0.2:6379'] }, outages);
+  const health = new Health(storage as Storage, { lost: ['10.0.0.2:6379'] }, outages);
   health.start();
   return {
     health,

@@ -12,7 +12,7 @@ const CHECK_CACHED_MS = 1_000;
 /** Liveness and readiness of the process. */
 export class Health {
   readonly #storage: Storage;
-  readonly #redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined;
+  readonly #redis: Pick<Limiter, 'lost'> | undefined;
   readonly #outages: Outages;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
@@ -20,11 +20,7 @@ export class Health {
   #down: string | undefined = 'The service is starting';
 
   /** `redis` is the limiter if it counts there. */
-  constructor(
-    storage: Storage,
-    redis: Pick<Limiter, 'state' | 'lostMasters'> | undefined,
-    outages: Outages = new Map(),
-  ) {
+  constructor(storage: Storage, redis: Pick<Limiter, 'lost'> | undefined, outages: Outages = new Map()) {
     this.#storage = storage;
     this.#redis = redis;
     this.#outages = outages;
@@ -49,9 +45,9 @@ export class Health {
         throw new CatalogError('unavailable', [error.message, ...inWords()].join('; '));
       });
       if (this.#outages.size === 0) return answer;
-      const { lostMasters = [] } = this.#redis ?? {};
-      const lost = lostMasters.length > 0 && { redisLost: lostMasters };
-      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), ...lost, outages: inWords() }) };
+      const { lost = [] } = this.#redis ?? {};
+      const told = { ...(lost.length > 0 && { redisLost: lost }), outages: inWords() };
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(`${answer.body}`), ...told }) };
     };
     return [...this.pages(), ['/readyz', ready]];
   }
@@ -89,7 +85,7 @@ export class Health {
       throw new CatalogError('unavailable', 'The database does not answer');
     });
     const writes = isWriteFailing ? { writes: 'failing' } : {};
-    const redis = this.#redis ? { redis: this.#redis.state } : {};
+    const redis = this.#redis ? { redis: this.#redis.lost.length > 0 ? 'degraded' : 'ok' } : {};
     return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...writes, ...redis }) };
   }
 }

@@ -64,7 +64,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     return look(state, LIMITS, clock.now());
   };
   const limiter: Limiter = {
-    state: 'ok',
+    lost: [],
     charge: () => {
       played.charges += 1;
       const decision = { ...spent(), refusals: played.refusals };

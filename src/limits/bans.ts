@@ -5,7 +5,7 @@ import type { Storage } from '../catalog/storage.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { type Moment, type Time, type Timer, within } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import type { Limiter, LimiterState } from './limiter.ts';
+import type { Limiter } from './limiter.ts';
 import { banned, charge, type Decision, later, type WindowState, withResets } from './window.ts';
 
 const REFUSAL_WINDOW_SECONDS = 60;
@@ -78,12 +78,8 @@ export class Bans implements Limiter {
     this.#timer = options.time.setInterval(() => this.#retry(), RETRY_INTERVAL_MS).unref();
   }
 
-  get state(): LimiterState {
-    return this.#limiter.state;
-  }
-
-  get lostMasters(): readonly string[] | undefined {
-    return this.#limiter.lostMasters;
+  get lost(): readonly string[] {
+    return this.#limiter.lost;
   }
 
   charge(key: ApiKey): Decision | Promise<Decision> {

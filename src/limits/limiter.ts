@@ -3,9 +3,6 @@ import type { Decision } from './window.ts';
 
 export type { Decision };
 
-/** `degraded`: shared counts, of all keys or of some, are unavailable: of those each instance admits its share. */
-export type LimiterState = 'ok' | 'degraded';
-
 /**
  * Decides on the requests of each key, by the rules of `window.ts`.
  *
@@ -14,9 +11,8 @@ export type LimiterState = 'ok' | 'degraded';
  * key.
  */
 export interface Limiter extends AsyncDisposable {
-  readonly state: LimiterState;
-  /** The masters of a Redis Cluster whose counts are unavailable. */
-  readonly lostMasters?: readonly string[] | undefined;
+  /** The servers whose counts are unavailable, `REDIS_URL` or masters: of keys there each instance admits its share. */
+  readonly lost: readonly string[];
   /**
    * Spends one request of the key's windows, or refuses; synchronously if the key's counts are in memory. Rejects with
    * `unavailable` if they cannot be read.

@@ -34,7 +34,7 @@ interface Counted {
  * and on disposal.
  */
 export class LocalLimiter implements Limiter {
-  readonly state = 'ok';
+  readonly lost = [];
   readonly #options: LocalLimiterOptions;
   readonly #keys: BoundedMap<Counted>;
   #changed = new Set<string>();

@@ -237,8 +237,8 @@ export async function storedKeys(storage: Storage): Promise<(limiter: () => Limi
     return { ...known, limits: key.limits };
   };
   return (limiter) => ({
-    get state() {
-      return limiter().state;
+    get lost() {
+      return limiter().lost;
     },
     charge: async (key) => limiter().charge(await stored(key)),
     peek: async (key) => limiter().peek(await stored(key)),

@@ -9,7 +9,7 @@ import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import { type Moment, type Timer, within } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { chargeKey } from '../bans.ts';
-import type { Limiter, LimiterState } from '../limiter.ts';
+import type { Limiter } from '../limiter.ts';
 import { charge, type Decision, later, look, UNUSED, type WindowState, withResets } from '../window.ts';
 import type { Counted, Remembered } from './counts.ts';
 import { RedisServers, type RedisServersOptions } from './servers.ts';
@@ -62,12 +62,8 @@ export class RedisLimiter implements Limiter {
     this.#timer = options.time.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
-  get state(): LimiterState {
-    return this.#redis.isUp ? 'ok' : 'degraded';
-  }
-
-  get lostMasters(): readonly string[] {
-    return this.#redis.lostMasters;
+  get lost(): readonly string[] {
+    return this.#redis.lost;
   }
 
   /** Waits until Redis is connected or the first attempt failed. */

@@ -70,16 +70,11 @@ export class RedisServers implements AsyncDisposable {
     return this.#view ? (this.#view.slots[slotOf(keyId)] as RedisCounts) : this.#first;
   }
 
-  /** True if every key can be counted. */
-  get isUp(): boolean {
-    return (this.#view?.unserved ?? 0) === 0 && this.#counting.every(({ link }) => link.isUp);
-  }
-
-  /** The masters of a cluster that are lost, by their address; and a word on the slots that have none. */
-  get lostMasters(): readonly string[] {
-    if (!this.#view) return [];
+  /** Names what cannot count: `REDIS_URL`, or masters by their address, and the number of slots without one. */
+  get lost(): readonly string[] {
+    if (!this.#view) return this.#first.link.isUp ? [] : ['REDIS_URL'];
     const { masters, unserved } = this.#view;
-    const lost = masters.filter(({ counts }) => counts.link.failure).map(({ name }) => name);
+    const lost = masters.filter(({ counts }) => !counts.link.isUp).map(({ name }) => name);
     return unserved > 0 ? [...lost, `none for ${unserved} slots`] : lost;
   }
 
@@ -210,13 +205,12 @@ export class RedisServers implements AsyncDisposable {
   /** Reports what was lost or came back since the last time: of a cluster only its masters. */
   #report(): void {
     if (this.#isClosed) return;
-    const { failure } = this.#first.link;
-    const [before, lost] = [this.#reported, this.#view || !failure ? this.lostMasters : ['REDIS_URL']];
+    const [before, { lost }] = [this.#reported, this];
     const { limiterDegraded, limiterRecovered } = this.#options.events;
     this.#reported = lost;
     const added = lost.find((name) => !before.includes(name));
     const masters = this.#view && lost;
-    if (added !== undefined) limiterDegraded(this.#view ? this.#failureOf(added) : failure, masters);
+    if (added !== undefined) limiterDegraded(masters ? this.#failureOf(added) : this.#first.link.failure, masters);
     else if (lost.length < before.length) limiterRecovered(masters);
   }
 

@@ -17,7 +17,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
     () => html`<span class="badge danger">down</span> Requests that need it get 503; see the log.`,
   );
   const counting = usesRedis
-    ? limiter.state === 'ok'
+    ? limiter.lost.length === 0
       ? html`<span class="badge good">up</span>`
       : html`<span class="badge danger">down</span> This instance counts by itself and admits its share of each limit.`
     : html`<span class="badge">not used</span> This instance counts alone.`;

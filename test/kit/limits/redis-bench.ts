@@ -73,7 +73,7 @@ export async function redisBench({ url, instances = 2, answerMs = ANSWER_MS, ...
     if (!refusal && isShare) shares.set(key.id, (shares.get(key.id) ?? 0) + 1);
     return !refusal;
   };
-  const states = () => limiters.map(({ state }) => state);
+  const states = () => limiters.map(({ lost }) => (lost.length > 0 ? 'degraded' : 'ok'));
   const over = new AbortController();
   stack.defer(() => over.abort());
   const running = stack.move();
@@ -159,7 +159,7 @@ export async function clusterBench({ url, cluster, ...options }: ClusterBenchOpt
     },
     async start() {
       const limiter = await bench.start();
-      await untilEqual(() => limiter.state, 'ok');
+      await untilEqual(() => limiter.lost, []);
       return limiter;
     },
   };
