@@ -53,7 +53,7 @@ test('of many bans the latest ten are shown, and the number of the others', asyn
   }
   const [section = ''] = /<section id="bans".*?<\/section>/s.exec(await (await signIn(service)).page('')) ?? [];
   assert.deepEqual(
-    [...section.matchAll(/<bdi>(key \d+)<\/bdi><\/a> is banned for another/g)].map(([, name]) => name),
+    [...section.matchAll(/<bdi>(key \d+)<\/bdi><\/a>: <strong>Banned for another/g)].map(([, name]) => name),
     Array.from({ length: 10 }, (_, index) => `key ${index}`),
   );
   assert.match(

@@ -13,7 +13,7 @@ import { KeyRequest, REQUEST_ID } from './schema.ts';
 /** The recent requests that a running instance keeps in memory. */
 
 /** An instance keeps so many of one key: as many failures as other answers. */
-const REQUESTS_MAX = 400;
+export const REQUESTS_MAX = 400;
 const KEYS_MAX = 1_000;
 const STATUSES = ['2xx', '3xx', '4xx', '5xx', ...new Set(ERROR_CODES.map((code) => `${STATUS_OF[code]}`))].sort();
 const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), UNMATCHED];

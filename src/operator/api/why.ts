@@ -3,15 +3,14 @@ import { CatalogError, type ErrorCode, invalid } from '../../catalog/error.ts';
 import { inWords, quote } from '../../catalog/validate.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { utc } from '../../stdx/time.ts';
-import type { RecentRequest } from '../../telemetry/recent-requests.ts';
+import type { RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
 import { byText } from './filters.ts';
 import { type Caller, operate } from './operation.ts';
-import { recentOf } from './requests.ts';
+import { REQUESTS_MAX, recentOf } from './requests.ts';
 import { Why } from './schema.ts';
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 
-const KEPT_OF_KEY_MAX = 400;
 /** The number of keys that a text may mean. */
 const KEYS_LIKE_MAX = 10;
 const SUBJECT = byText('A request id, or the name, owner, id or prefix of a key');
@@ -35,7 +34,7 @@ export const whyRefused = operate('request.why', 'why', 'GET /why/{subject}', {
     const text = withoutSecret(SUBJECT.read(call.id, 'subject', caller.now).trim());
     const recent = recentOf(caller);
     const request = recent.find(text);
-    const kept = request ?? latestFailure(recent.list({ keyId: text, limit: KEPT_OF_KEY_MAX }));
+    const kept = request ?? latestFailure(recent, text);
     const asked = request ? caller.storage.keys.find(request.keyId).then((key) => [key]) : keysLike(caller, text);
     const [key, other] = await asked.catch((error: CatalogError) => {
       // A request that is kept can be explained while the database is away.
@@ -49,7 +48,7 @@ export const whyRefused = operate('request.why', 'why', 'GET /why/{subject}', {
         `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
       );
     const keyId = key?.id ?? kept?.keyId ?? text;
-    const latest = kept ?? latestFailure(recent.list({ keyId, limit: KEPT_OF_KEY_MAX }));
+    const latest = kept ?? latestFailure(recent, keyId);
     const reason = latest && reasonFor(latest, key);
     const end = key && !request ? endOf(key, caller.now) : undefined;
     const [sentence = 'No refused or failed request of the key is kept.', ...details] = [
@@ -72,8 +71,9 @@ export async function keysLike(
   return meant.length === 1 ? meant : keys;
 }
 
-/** The latest refusal, else the latest error. */
-export function latestFailure(all: readonly RecentRequest[]): RecentRequest | undefined {
+/** The latest refusal of a key that is kept, else the latest error. */
+export function latestFailure(recent: RecentRequests, keyId: string): RecentRequest | undefined {
+  const all = recent.list({ keyId, limit: REQUESTS_MAX });
   return all.find(({ status }) => status === 429 || status === 401) ?? all.find(({ status }) => status >= 400);
 }
 

@@ -11,34 +11,30 @@ import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { cardTable, count, duration, empty, foreign, long, moment, numeric, secondOf } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
 import { banLift, graceEnd, pause as pausing, reset, resume } from './key-forms.ts';
-import { isoMoment, type ListPage, listPages, stateCell } from './list-pages.ts';
+import { isoMoment, listPages, stateCell } from './list-pages.ts';
 import { verdict } from './requests.ts';
-import { ownerLink, usageOf } from './usage.ts';
+import { keyLink, ownerLink, usageOf } from './usage.ts';
 
 const BANS_SHOWN_MAX = 20;
-const KEPT_OF_KEY_MAX = 400;
-
-const CELLS: ListPage['cells'] = {
-  name: ({ id, name, prefix }: KeyJson) =>
-    html`<a href="/console/keys/${id}">${foreign(name)}</a><code class="under">${prefix}…</code>`,
-  state: (key: KeyJson, { now }) => stateCell(stateText(key, now)),
-  owner: ({ owner }: KeyJson) => ownerLink(owner),
-  usedToday: ({ usedToday, limits }: KeyJson) => html`${Math.floor((100 * usedToday) / limits.day)} %`,
-};
 
 /** A table of the keys of one owner. */
 export const KEYS_TABLE = {
   path: '/keys',
   title: 'Keys',
   columns: ['name', 'state', 'plan', 'usedToday', 'lastUsedAt'],
-  cells: CELLS,
+  cells: {
+    name: ({ id, name, prefix }: KeyJson) =>
+      html`<a href="/console/keys/${id}">${foreign(name)}</a><code class="under">${prefix}…</code>`,
+    state: (key: KeyJson, { now }: ConsoleContext) => stateCell(stateText(key, now)),
+    owner: ({ owner }: KeyJson) => ownerLink(owner),
+    usedToday: ({ usedToday, limits }: KeyJson) => html`${Math.floor((100 * usedToday) / limits.day)} %`,
+  },
 };
 
 /** The list of keys, and the page of one. */
 export const keyRoutes = [
   ...listPages(listKeys, {
-    path: '/keys',
-    title: 'Keys',
+    ...KEYS_TABLE,
     columns: [
       'name',
       'state',
@@ -48,7 +44,6 @@ export const keyRoutes = [
       'lastUsedAt',
       { label: 'Created', cell: ({ createdAt }: KeyJson) => isoMoment(createdAt) },
     ],
-    cells: CELLS,
     head: (context) =>
       may(context, 'keys') ? html`<a class="button primary" href="/console/keys/new">New key</a>` : html``,
     none: noKeyYet,
@@ -75,7 +70,7 @@ async function showKey(context: ConsoleContext): Promise<View> {
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${keyActions(context, key)}</div>
-<div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
+<div id="ban" data-live>${ban ? banPanel(context, key.id, ban) : ''}</div>
 <div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(context, key, grace))}</div>
 ${facts(key, lastUsedAt)}
 ${refusals(context, key)}
@@ -90,7 +85,7 @@ ${await latestChanges(context, { target: key.id })}
 
 /** Why the key is refused, or was the last time. */
 function refusals({ service }: ConsoleContext, key: ApiKey): Html {
-  const latest = latestFailure(service.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX }));
+  const latest = latestFailure(service.recent, key.id);
   const last = latest
     ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console${addressOf('/requests/why', { q: latest.requestId })}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
     : html`<p class="soft" role="status">This instance keeps no refused or failed request of this key.</p>`;
@@ -104,12 +99,14 @@ function gracePanel(context: ConsoleContext, { id }: ApiKey, { prefix, endsAt }:
 ${may(context, 'keys') ? graceEnd.button(context, { id }) : ''}</div>`;
 }
 
-/** The ban that is on, with the button that lifts it. */
-export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
+/** The ban that is on, with the button that lifts it; with the name of the key where that is not above it. */
+export function banPanel(context: ConsoleContext, id: string, ban: Ban, name?: string): Html {
   const { now } = context;
-  return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
+  const of = name === undefined ? '' : html`${keyLink(id, name)}: `;
+  const about = `Lift the ban of ${name ?? id}`;
+  return html`<div class="panel danger"><div><p>${of}<strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. Its level is ${ban.level} of ${BAN_SECONDS.length}: each ban in a row lasts longer than the one before, ${duration(BAN_SECONDS.at(-1) ?? 0)} at most, until a day passes without one.</p></div>
-${may(context, 'keys') ? banLift.button(context, { id: key.id }) : ''}</div>`;
+${may(context, 'keys') ? banLift.button(context, { id, about }) : ''}</div>`;
 }
 
 /** The buttons that change a key; none for a revoked one, or a session that may not. */

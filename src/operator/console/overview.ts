@@ -1,13 +1,11 @@
-import type { Ban } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
-import { type ConsoleContext, may, onGet } from './frame/context.ts';
-import { count, duration, moment } from './frame/element.ts';
+import { type ConsoleContext, onGet } from './frame/context.ts';
+import { count } from './frame/element.ts';
 import { addressOf, choiceLinks } from './frame/list.ts';
 import { healthSection } from './health.ts';
-import { banLift } from './key-forms.ts';
-import { noKeyYet } from './keys.ts';
-import { keyLink, keyNames, usageOf } from './usage.ts';
+import { banPanel, noKeyYet } from './keys.ts';
+import { keyNames, usageOf } from './usage.ts';
 
 const BANS_MAX = 10;
 const GROUPS = [
@@ -47,10 +45,8 @@ async function bans(context: ConsoleContext): Promise<Html> {
   const all = await storage.keys.bans(now);
   const shown = all.slice(0, BANS_MAX);
   const names = await keyNames(context, shown);
-  const panel = (ban: Ban & { readonly keyId: string }) => html`<li class="panel danger"><div>
-<p>${keyLink(ban.keyId, names.get(ban.keyId))} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
-<p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
-${may(context, 'keys') ? banLift.button(context, { id: ban.keyId, about: `Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}` }) : ''}</li>\n`;
+  const panel = (ban: (typeof all)[number]) =>
+    html`<li>${banPanel(context, ban.keyId, ban, names.get(ban.keyId) ?? ban.keyId)}</li>\n`;
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''} <small>on all instances</small></h2>

@@ -61,7 +61,7 @@ ${await banHistory(context, key)}`;
 function keyHead(context: ConsoleContext, key: ApiKey): Html {
   const ban = banAt(key, context.now);
   return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, context.now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${keyActions(context, key)}</div>
-${ban ? banPanel(context, key, ban) : ''}`;
+${ban ? banPanel(context, key.id, ban) : ''}`;
 }
 
 /** The requests that a window had left. */
