@@ -40,7 +40,8 @@ export class Health {
   /** The same for operators: `/readyz` also says what fails, since when and why, and which masters of a cluster. */
   operatorPages(): [string, PageHandler][] {
     const ready = async (): Promise<Answer> => {
-      const inWords = () => wordsOf(this.#outages);
+      const inWords = () =>
+        [...this.#outages].map(([fails, { since, cause }]) => `${fails} since ${utc(since)}: ${cause}`);
       const answer = await this.ready().catch((error: Error) => {
         throw new CatalogError('unavailable', [error.message, ...inWords()].join('; '));
       });
@@ -88,8 +89,4 @@ export class Health {
     const redis = this.#redis ? { redis: this.#redis.lost.length > 0 ? 'degraded' : 'ok' } : {};
     return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...writes, ...redis }) };
   }
-}
-
-function wordsOf(outages: Outages): string[] {
-  return [...outages].map(([fails, { since, cause }]) => `${fails} since ${utc(since)}: ${cause}`);
 }

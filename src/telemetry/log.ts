@@ -15,7 +15,9 @@ const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
  */
 export function openLog(level: string) {
   const isTerminal = process.stderr.isTTY === true;
-  const writeText = isStream() ? writeToStream : writeToFile;
+  const stderr = fstatSync(STDERR);
+  // The reader of a pipe or socket may stall; anything else takes or refuses a write at once.
+  const writeText = stderr.isFIFO() || stderr.isSocket() ? writeToStream : writeToFile;
   let lines = '';
   let onLoss = (_lines: number) => {};
   const flush = () => {
@@ -50,12 +52,6 @@ export function openLog(level: string) {
 function redact(text: string): string {
   // Rare; a substring search is cheaper than the pattern.
   return text.includes('petcat_') ? text.replace(KEY, 'petcat_$1_[redacted]') : text;
-}
-
-/** True if stderr is a pipe or socket, whose reader may stall; anything else takes or refuses a write at once. */
-function isStream(): boolean {
-  const stats = fstatSync(STDERR);
-  return stats.isFIFO() || stats.isSocket();
 }
 
 function writeToStream(text: string): boolean {

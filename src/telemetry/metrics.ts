@@ -178,10 +178,8 @@ const NODE_METRICS: readonly ((registry: PromClient.Registry, config: object) =>
   require('prom-client/lib/metrics/processMaxFileDescriptors.js'),
   require('prom-client/lib/metrics/eventLoopLag.js'),
   require('prom-client/lib/metrics/heapSizeAndUsed.js'),
-  require('prom-client/lib/metrics/version.js'),
   require('prom-client/lib/metrics/gc.js'),
 ];
-const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 const MICROS_PER_SECOND = 1e6;
 
 /** Registers the metrics of the process and of Node.js. */
@@ -197,6 +195,4 @@ function collectProcessMetrics(registry: PromClient.Registry): void {
     },
   });
   for (const register of NODE_METRICS) register(registry, { eventLoopMonitoringPrecision: 10 });
-  const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as PromClient.Histogram<'kind'>;
-  for (const kind of GC_KINDS) collections.zero({ kind });
 }

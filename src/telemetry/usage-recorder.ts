@@ -72,7 +72,7 @@ export class UsageRecorder implements AsyncDisposable {
   /** Counts the response to a request with a key, at a moment in Unix seconds. */
   record(keyId: string, answered: Pick<AnsweredRequest, 'method' | 'route' | 'status'>, now: number): void {
     const { method, route, status } = answered;
-    const minute = minuteOf(now);
+    const minute = now - (now % MINUTE_SECONDS);
     let keys = this.#minutes.get(minute);
     if (!keys) {
       keys = new Map();
@@ -215,8 +215,4 @@ function routeRecords(keys: ReadonlyMap<string, readonly Counting[]>, keyIds: re
 
 function routeName(method: string, route: string): string {
   return route === UNMATCHED ? UNMATCHED : `${methodLabel(method)} ${route}`;
-}
-
-function minuteOf(moment: number): number {
-  return moment - (moment % MINUTE_SECONDS);
 }

@@ -44,11 +44,8 @@ export function pageOf(items: TSchema, description: string, ...example: readonly
 /** The parameters of every list that is always paged. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS), CURSOR];
 
-/** The same with the opaque cursors of the operator API. */
-export const PLACE_PARAMETERS: readonly Parameter[] = [
-  pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS),
-  { name: 'cursor', description: CURSOR.description, schema: { type: 'string' } },
-];
+/** The cursor of the operator API. */
+export const PLACE: Parameter = { name: CURSOR.name, description: CURSOR.description, schema: { type: 'string' } };
 
 /** The requested page, or the first. Throws `validation_failed`. */
 export function readPage(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, limitDefault = PAGE_ITEMS): PageQuery {

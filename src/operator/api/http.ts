@@ -4,7 +4,7 @@ import { weightsOf } from '../../http/accept.ts';
 import { exampleOf } from '../../http/docs/described.ts';
 import { onceIdOf } from '../../http/operations/conditional.ts';
 import type { Operation } from '../../http/operations/operation.ts';
-import { PLACE_PARAMETERS, pageLimit, pageOf, placeAnswer } from '../../http/operations/paging.ts';
+import { PLACE, pageLimit, pageOf, placeAnswer } from '../../http/operations/paging.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { CsvExports } from './csv.ts';
 import { type Caller, type CallRequest, call, type OperatorOperation, parametersOf, tagOf } from './operation.ts';
@@ -60,7 +60,7 @@ function queryOf(operated: OperatorOperation) {
   }));
   const { list } = operated;
   if (!list) return parameters;
-  return [...parameters, pageLimit(list.limitMax ?? 100, list.limitUsual ?? 20), ...PLACE_PARAMETERS.slice(1)];
+  return [...parameters, pageLimit(list.limitMax ?? 100, list.limitUsual ?? 20), PLACE];
 }
 
 async function respond(operated: OperatorOperation, context: ApiContext, exchange: Exchange): Promise<Answer> {
