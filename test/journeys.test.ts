@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -39,24 +38,6 @@ test('a newcomer starts the service, pastes the line, and finds everything again
   assert.deepEqual(await list.json(), [{ id: 1, name: 'Dog' }], 'the demo leaves a catalog alone that is not empty');
   assert.equal(list.headers.get('x-ratelimit-remaining'), '997', 'the counts are kept');
   assert.equal(await service.end('SIGINT'), 0);
-});
-
-test('every mistake in the settings is reported at once, by name, before anything starts', async () => {
-  using folder = temporaryFolder();
-  const env = {
-    PORT: 'x',
-    ENVIRONMENT: 'moon',
-    DATABASE_URL: 'mysql://x',
-    SHUTDOWN_GRACE: '5',
-    REDIS_URL: 'http://x',
-    INSTANCES: '0',
-  };
-  const { code, stdout, stderr } = await run(['serve', '--access-log', 'loud'], { cwd: folder.path, env });
-  assert.deepEqual([code, stdout], [2, '']);
-  const lines = stderr.trim().split('\n');
-  assert.equal(lines.length, 7);
-  for (const name of [...Object.keys(env), 'ACCESS_LOG']) assert.ok(lines.some((line) => line.includes(`${name}:`)));
-  assert.deepEqual(readdirSync(folder.path), []);
 });
 
 test('a port in use is reported in one line that names it', async () => {

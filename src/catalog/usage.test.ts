@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mostOf, outcomeOf, stepStart, sumCounts, USAGE_SORTS, usagePeriod, weightOf } from './usage.ts';
+import { mostOf, stepStart, sumCounts, USAGE_SORTS, usagePeriod, weightOf } from './usage.ts';
 
 const [hour, day] = [3_600, 86_400];
 
 test('six hours are read by the minute, two weeks by the hour, and more by the day', () => {
   const ranges = [6 * hour, 6 * hour + 1, 14 * day, 14 * day + 1];
   assert.deepEqual(ranges.map(usagePeriod), ['minute', 'hour', 'hour', 'day']);
-});
-
-test('answers are served, refused, errors of clients or of the service', () => {
-  const outcomes = Object.fromEntries(
-    [200, 304, 399, 400, 428, 429, 430, 499, 500, 503].map((status) => [status, outcomeOf(status)]),
-  );
-  assert.deepEqual(outcomes, {
-    200: 'served',
-    304: 'served',
-    399: 'served',
-    400: 'clientErrors',
-    428: 'clientErrors',
-    429: 'refused',
-    430: 'clientErrors',
-    499: 'clientErrors',
-    500: 'serverErrors',
-    503: 'serverErrors',
-  });
 });
 
 test('usage is added up, weighed, and sorted by most first, then by id', () => {

@@ -68,32 +68,6 @@ test('requests are selected by outcome and key, newest first', () => {
   assert.deepEqual(ids({ outcome: 'served', keyId: 'key_1' }), ['r3']);
 });
 
-test('a refusal is kept with what both windows had left, and its reason', () => {
-  const recent = new RecentRequests();
-  const windows = { limit: 60, minute: { remaining: 0 }, day: { remaining: 7 } };
-  const refused = { ...answered('a', 429), code: 'rate_limit_exceeded', durationMs: 1.250_4, windows } as const;
-  recent.record(refused, 'key_1', 5);
-  const { listener: _, api: _api, keyId: _key, plan: _plan, traceId: _trace, windows: _windows, ...kept } = refused;
-  assert.deepEqual(recent.find('a'), {
-    ...kept,
-    client: undefined,
-    at: 5,
-    keyId: 'key_1',
-    order: 1,
-    durationMs: 1.25,
-    minuteRemaining: 0,
-    dayRemaining: 7,
-    limit: 60,
-    reason: 'the limit of 60 requests per minute was reached',
-  });
-  recent.record({ ...refused, code: 'daily_quota_exceeded' }, 'key_1', 5);
-  assert.equal(recent.find('a')?.reason, 'the quota of 60 requests per day was reached');
-  recent.record({ ...refused, code: 'key_banned', windows: { ...windows, ban: { reason: 'too fast' } } }, 'key_1', 5);
-  assert.equal(recent.find('a')?.reason, 'too fast');
-  recent.record(answered('b', 503), 'key_1', 5);
-  assert.deepEqual([recent.find('b')?.minuteRemaining, recent.find('b')?.reason], [undefined, undefined]);
-});
-
 for (const keys of [1, 1_000]) {
   test(`with keys: ${keys}, 50,000 requests leave nothing in the heap that only a full collection would take`, () => {
     setFlagsFromString('--expose-gc');

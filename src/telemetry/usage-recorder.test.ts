@@ -50,10 +50,10 @@ const list = (status: number) => ({ method: 'GET', route: '/v1/pets', status });
 test('answers are counted by key, minute and outcome, and all keys together', async () => {
   const { clock, added, recorder } = bench();
   const noon = clock.now().unix;
-  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', list(status), clock.now().unix);
+  for (const status of [200, 201, 399, 430, 429, 503]) recorder.record('key_1', list(status), clock.now().unix);
   clock.advance(59);
   recorder.record('key_2', list(200), clock.now().unix);
-  recorder.record('key_1', { method: 'GET', route: 'unmatched', status: 404 }, noon + 1);
+  recorder.record('key_1', { method: 'GET', route: 'unmatched', status: 428 }, noon + 1);
   recorder.record('key_1', list(429), clock.now().unix);
   clock.advance(1);
   recorder.record('key_1', list(200), clock.now().unix);

@@ -18,6 +18,11 @@ test(
   options,
   async () => {
     await using postgres = await startPostgres();
+    using folder = temporaryFolder();
+    const env = { DATABASE_URL: `${postgres.url}?sslmode=require` };
+    const { code, stderr } = await run(['serve'], { cwd: folder.path, env });
+    assert.equal(code, 1);
+    assert.match(stderr, /does not support SSL .*; give it a certificate, or take sslmode out of DATABASE_URL\n$/);
     await using service = await testService({ DATABASE_URL: postgres.url });
     const { secret } = await service.issue(UNLIMITED);
     assert.equal((await create(service, secret, 'before')).status, 201);

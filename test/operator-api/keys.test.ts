@@ -101,20 +101,12 @@ test('a ban is listed and lifted once', async () => {
   const client = await apiClient(service, 'keys', 'support');
   const { key, secret } = await service.issue();
   const now = service.clock.now().unix;
-  const others = [(await service.issue()).key.id, (await service.issue()).key.id];
-  const ids = [key.id, ...others].sort().reverse();
-  for (const keyId of ids)
-    await storeBan(service.storage, { keyId, startedAt: now, endsAt: now + 60, level: 2, reason: 'r' });
-  const older = (await service.issue()).key.id;
-  await storeBan(service.storage, { keyId: older, startedAt: now - 9, endsAt: now + 60, level: 1, reason: 'r' });
+  const ban = { startedAt: now, endsAt: now + 60, level: 2, reason: 'r' };
+  await storeBan(service.storage, { keyId: key.id, ...ban });
   await service.restart();
   assert.equal((await service.call(secret, '/categories')).status, 429);
-  const [ban] = await json<object[]>(client.send('GET', '/bans?limit=1'));
-  assert.deepEqual(ban, { keyId: ids[0], startedAt: utc(now), endsAt: utc(now + 60), level: 2, reason: 'r' });
-  const seen = await client.pages<{ keyId: string }>('/bans?limit=1');
-  assert.equal(seen.length, 4);
-  const order = seen.flat().map(({ keyId }) => keyId);
-  assert.deepEqual(order, [...ids, older], 'the newest first');
+  const [listed] = await json<object[]>(client.send('GET', '/bans'));
+  assert.deepEqual(listed, { keyId: key.id, ...ban, startedAt: utc(now), endsAt: utc(now + 60) });
   const { ban: own } = await json<Key>(client.send('GET', `/keys/${key.id}`));
   assert.equal(own?.until, utc(now + 60));
   assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 204);

@@ -234,6 +234,10 @@ test('every answer to a request with a key is found by its id and by its key, a 
   assert.deepEqual(await outcome('of.another'), [200, null, 59, 999, null]);
   await call('/categories', 'banned', banned.secret);
   assert.deepEqual(await outcome('banned'), [429, 'key_banned', 0, 1_000, 'hasty']);
+  const spent = await service.issue({ plan: 'enterprise', limits: { minute: 9, day: 1 } });
+  for (const id of ['last', 'spent']) await call('/categories', id, spent.secret);
+  const quota = [429, 'daily_quota_exceeded', 8, 0, 'the quota of 1 requests per day was reached'];
+  assert.deepEqual(await outcome('spent'), quota);
   const list = async (query = '') => {
     const found = await json<KeyRequest[]>(client.send('GET', `/keys/${key.id}/requests${query}`));
     return found.map(({ requestId, status }) => [requestId, status]);
