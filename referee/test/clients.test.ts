@@ -78,12 +78,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
   'a backoff that begins anew': {
     habits: { wait: retrying(({ attempt }) => [100, 200, 400, 800, 100, 200, 400, 800][attempt - 1] ?? 800, 9) },
   },
-  'the same thing asked three times': {
-    program: async (client) => {
-      for (let time = 0; time < 3; time += 1) await client.call('GET', '/things');
-      for (let time = 0; time < 3; time += 1) await client.call('POST', '/things', 'ant');
-    },
-  },
   'equal creates without keys, not retried': {
     habits: { wait: () => undefined, headers: () => ({}) },
     program: async (client) => {
@@ -136,13 +130,6 @@ const RIGHT: Readonly<Record<string, Client>> = {
       await client.call('GET', '/things');
       await client.call('GET', `/things/${worker}`);
     }),
-  },
-  'names and paths that are made anew in each run': {
-    program: async (client) => {
-      const name = `${Date.now()}-${Math.random()}`;
-      await client.call('POST', '/things', name);
-      await client.call('GET', `/things/${Math.floor(Math.random() * 1e9)}`);
-    },
   },
   'a program that meets refusals when all is well': {
     program: async (client) => {
