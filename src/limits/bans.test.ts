@@ -23,20 +23,12 @@ type Decided = { readonly banGeneration: number; readonly isAnswered: boolean };
 function bench({ banAfter = BAN_AFTER } = {}) {
   const time = new VirtualTime(NOON * 1_000);
   const clock = manualClock(NOON);
-  const recorded = recordedEvents();
-  const plans: string[] = [];
-  const events: typeof recorded = {
-    ...recorded,
-    keyBanned: (ban, plan) => {
-      plans.push(plan);
-      recorded.keyBanned(ban, plan);
-    },
-  };
+  const events = recordedEvents();
   const asked: [keyId: string, ban: Ban, decided: Decided][] = [];
   const played = {
     refusals: 0,
     /** The limiter has to ask for its counts. */
-    isLate: false,
+    late: undefined as Promise<void> | undefined,
     charges: 0,
     looks: 0,
     /** Holds a look of the limiter. */
@@ -68,7 +60,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     charge: () => {
       played.charges += 1;
       const decision = { ...spent(), refusals: played.refusals };
-      return played.isLate ? Promise.resolve(decision) : decision;
+      return played.late ? played.late.then(() => decision) : decision;
     },
     peek: (_key, isBanned) => {
       if (isBanned) played.looks += 1;
@@ -86,7 +78,6 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     time,
     clock,
     events,
-    plans,
     asked,
     played,
     bans,
@@ -120,7 +111,7 @@ test('a key is banned when it is refused more often than its plan admits per min
 test('a ban is told once it is stored, with its end, and by what it was earned', async () => {
   const at = bench();
   at.played.refusals = 6;
-  at.played.isLate = true;
+  at.played.late = Promise.resolve();
   const { refusal, ban, reset, minute, day } = await at.charge();
   const reason = 'refused 6 more times within a minute of a 429';
   assert.deepEqual([refusal, ban, reset], ['key_banned', { until: NOON + 60, reason }, NOON + 60]);
@@ -128,9 +119,8 @@ test('a ban is told once it is stored, with its end, and by what it was earned',
   const [[keyId, decided, how]] = at.asked as [(typeof at.asked)[0]];
   assert.deepEqual([keyId, decided.startedAt, decided.reason], [at.key.id, NOON, reason]);
   assert.deepEqual(how, { banGeneration: 0, isAnswered: false });
-  const [told] = at.events.bans;
-  assert.deepEqual([told?.keyId, told?.startedAt, told?.endsAt, told?.level], [at.key.id, NOON, NOON + 60, 1]);
-  assert.deepEqual(at.plans, ['enterprise']);
+  const { keyId: of, plan, startedAt, endsAt, level } = at.events.bans[0] ?? assert.fail();
+  assert.deepEqual([of, plan, startedAt, endsAt, level], [at.key.id, 'enterprise', NOON, NOON + 60, 1]);
 });
 
 test('from then on it is enforced without asking what counts, though the key does not have it yet', async () => {
@@ -216,7 +206,7 @@ test('after a suspension a ban is dated by its decision, and none is imposed for
     [60, undefined],
   ] as const) {
     const at = bench();
-    Object.assign(at.played, { refusals: 6, isLate: true });
+    Object.assign(at.played, { refusals: 6, late: Promise.resolve() });
     const charged = at.charge();
     at.clock.advance(seconds);
     assert.equal((await charged).ban?.until, until, `${seconds} s`);
@@ -234,7 +224,7 @@ test('after 250 ms without an answer the ban is enforced as it was decided, and 
   const { refusal, ban } = await at.charge(key);
   assert.deepEqual([refusal, ban?.until], ['key_banned', NOON + 300], 'at the level of the cached record');
   assert.equal(at.time.nowMs - sinceMs, 250);
-  assert.deepEqual([at.events.bans.length, at.plans], [1, ['enterprise']]);
+  assert.equal(at.events.bans.map(({ plan }) => plan).join(), 'enterprise');
   const [late] = at.events.failures as CatalogError[];
   assert.deepEqual([late?.code, late?.message], ['unavailable', 'The storage did not answer within 250 ms']);
   await at.time.pass(5_000);
@@ -287,6 +277,20 @@ test('bans that wait are stored in their order, each one a level above the last'
   );
   await at.time.pass(500);
   assert.equal((await at.charge(key)).ban?.until, NOON + 4_800, 'though the others are over and stored');
+});
+
+test('what was refused on its way while a ban was decided leads to no second one', async () => {
+  const at = bench();
+  at.played.failure = new Error('no storage');
+  at.played.refusals = 6;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.played.late = promise;
+  const onItsWay = at.bans.charge(at.key);
+  at.played.late = undefined;
+  assert.equal((await at.charge()).ban?.until, NOON + 60);
+  resolve();
+  assert.equal((await onItsWay).refusal, 'rate_limit_exceeded');
+  assert.deepEqual([(await at.charge()).ban?.until, at.events.bans.length], [NOON + 60, 1]);
 });
 
 test('a ban that is over and still on its way to storage counts for the next one', async () => {

@@ -139,7 +139,8 @@ export class Bans implements Limiter {
     const [refusals, banAfter] = [decision.refusals ?? 0, this.#options.banAfter];
     if (banAfter === 0 || refusals < banAfter || refusals <= key.limits.minute) return decision;
     const isDecided = this.#own.get(key.id)?.some(({ isAnswered }) => !isAnswered);
-    if (isDecided || this.#own.size >= OWN_KEYS_MAX) return decision;
+    // What was asked for before a ban earns no second one.
+    if (isDecided || this.#banOf(key) || this.#own.size >= OWN_KEYS_MAX) return decision;
     const now = this.#options.time.now();
     const isOver = asked && now.steady >= asked.steady + REFUSAL_WINDOW_SECONDS;
     return isOver ? decision : this.#impose(key, decision, asked ?? now);

@@ -19,7 +19,7 @@ import { OPERATOR } from './operator.ts';
 export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
-  readonly bans: (Ban & { readonly keyId: string })[];
+  readonly bans: (Ban & { readonly keyId: string; readonly plan: string })[];
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
 }
@@ -43,7 +43,7 @@ function each(names: readonly string[], told: (cause: unknown) => void) {
 export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
-  const bans: (Ban & { readonly keyId: string })[] = [];
+  const bans: (Ban & { readonly keyId: string; readonly plan: string })[] = [];
   let fromMemory = 0;
   return {
     ...each(UNNOTED, () => {}),
@@ -59,7 +59,7 @@ export function recordedEvents(): RecordedEvents {
       if (isDefect(request.cause)) failures.push(request.cause);
     },
     requestFailed: (_requestId, error) => failures.push(error),
-    keyBanned: (ban) => bans.push(ban),
+    keyBanned: (ban, plan) => bans.push({ ...ban, plan }),
     storageFailing: (_work, { error }) => failures.push(error),
     refusedFromMemory: () => {
       fromMemory += 1;

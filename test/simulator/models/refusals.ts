@@ -39,15 +39,13 @@ export class RefusalCount {
    * when the request came, and a process that was suspended decides on it as late as `told`.
    */
   addBan(now: number, { told }: { told: number }): State {
-    const last = this.#states.findLast((state) => state.now <= now);
     // It is dated by the clock of the process, refusals by that of the counter.
     const [first, end] = [now - READINGS_APART_SECONDS, Math.max(now, told) + READINGS_APART_SECONDS];
     const late = this.#states.filter((state) => state.now > first && state.now < end);
-    const states = [first, ...late.map((state) => state.now), end].map((reading) => {
-      const before = this.#states.findLast((state) => state.now <= reading);
-      return after(before, reading);
-    });
-    if (last === this.#states.at(-1)) this.#insert(this.#states.length, { ...NONE, now });
+    const before = (reading: number) => this.#states.findLast((state) => state.now <= reading);
+    const readings = [first, ...late.map((state) => state.now), end];
+    const states = readings.map((reading) => after(before(reading), reading));
+    if (before(now) === this.#states.at(-1)) this.#insert(this.#states.length, { ...NONE, now });
     return states.reduce((one, other) => (one.count < other.count ? other : one));
   }
 
