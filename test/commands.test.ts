@@ -144,7 +144,7 @@ test('what each command prints, for people and for programs', async () => {
   await prints('categories export', 0, '[', ` | ${dog}`, ']');
   await prints('categories export --format ndjson', 0, dog);
   const full = `! pet-catalog: ${bound}; of the 2 categories the first 1 would fit`;
-  await prints('categories import some.ndjson --categories-max 2', 1, '', full);
+  await prints('categories import some.ndjson --again --categories-max 2', 1, '', full);
   await prints('backup one.db', 0, '', '! The backup one.db is complete and verified');
   await place.command('keys create --name shop --plan enterprise --per-minute 12345 --per-day 1000000000');
   await place.command('operators create --name billing --role keys --expires 90d');
@@ -341,7 +341,7 @@ test('no command but those that begin a catalog begins one, and each names the f
   assert.deepEqual(readdirSync(place.path), []);
 });
 
-test('categories are imported from stdin', async () => {
+test('categories are imported from stdin, and in a pipe no progress is shown', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path, input: 'name\nDog\nCat\n', encoding: 'utf8' } as const;
   const importing = [COMMAND, 'categories', 'import', '-', '--format', 'csv'];

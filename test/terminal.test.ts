@@ -20,7 +20,7 @@ function onTerminal(command: string, { cwd, env = {} }: { cwd: string; env?: Rec
   return runProcess([], { cwd, env: { TERM: 'xterm', ...env }, command: terminalOf(command) });
 }
 
-test('an import shows on a terminal how far it is, and in a pipe nothing', { skip }, async () => {
+test('an import shows on a terminal how far it is', { skip }, async () => {
   using folder = temporaryFolder();
   const cwd = folder.path;
   writeFileSync(join(cwd, 'names.ndjson'), '{"name":"c"}\n'.repeat(150));
@@ -30,8 +30,6 @@ test('an import shows on a terminal how far it is, and in a pipe nothing', { ski
   const line = (full: number, share: number) =>
     `\rImporting ${'█'.repeat(full)}${'░'.repeat(30 - full)} ${share} %\x1b[K`;
   assert.equal(shown.stdout, `${line(20, 66)}${line(30, 100)}\r\nImported 150 categories\r\n`);
-  const { stderr } = await runProcess(['categories', 'import', 'names.ndjson'], { cwd });
-  assert.equal(stderr, 'Imported 150 categories\n');
 });
 
 test('a reader that closes a pipe early, as `head` does, is no failure', async () => {

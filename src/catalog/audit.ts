@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   'category.rename',
   'category.delete',
   'categories.import',
+  'categories.delete',
   'operator.create',
   'operator.revoke',
   'console.open',

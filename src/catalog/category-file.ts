@@ -28,8 +28,11 @@ interface FileMistake {
   readonly message: string;
 }
 
+/** A category with the id that the file gives it, which an import replaces. */
+export type FileCategory = NewCategory & { readonly id?: number };
+
 export interface ReadCategories {
-  readonly categories: NewCategory[];
+  readonly categories: FileCategory[];
   /** By record. After a thousand mistakes a last one says that the rest was not read. */
   readonly mistakes: FileMistake[];
 }
@@ -48,12 +51,12 @@ export function formatOf(fileName: string): FileFormat | undefined {
 
 /**
  * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
- * `description`. Ignores ids and other members: an import assigns new ids. Refuses a member or a column that is nearly
- * `description`. Reads in one go, so it is for a process of its own. Throws `validation_failed` if the file is not
- * UTF-8, or CSV with many empty lines.
+ * `description`. Ignores members beside those and the id: an import assigns new ids. Refuses a member or a column that
+ * is nearly `description`. Reads in one go, so it is for a process of its own. Throws `validation_failed` if the file
+ * is not UTF-8, or CSV with many empty lines.
  */
 export function readCategories(file: Uint8Array, format: FileFormat): ReadCategories {
-  const categories: NewCategory[] = [];
+  const categories: FileCategory[] = [];
   const mistakes: FileMistake[] = [];
   for (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](textOf(file))) {
     if (mistakes.length >= MISTAKES_MAX) {
@@ -88,16 +91,17 @@ export function writeCategories(categories: readonly Category[], format: FileFor
   return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
 
-function readRecord({ value, ...place }: FoundRecord): NewCategory | FileMistake {
+function readRecord({ value, ...place }: FoundRecord): FileCategory | FileMistake {
   const mistake = (message: string) => ({
     ...place,
     message: message.replace('The body', 'The record').replace('the body', 'the record'),
   });
   try {
     const category = newCategory(value);
-    const members = value as object;
+    const members = value as { id?: unknown };
     const odd = 'description' in members ? undefined : mistyped(members, MEMBERS, ['description']);
-    return odd === undefined ? category : mistake(odd);
+    if (odd !== undefined) return mistake(odd);
+    return members.id == null ? category : { ...category, id: Number(members.id) };
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
     return mistake(error.message);

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { History, Operator } from './audit.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { Id, Name, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
-import { objectOf, validator } from './validate.ts';
+import { objectOf, quote, validator } from './validate.ts';
 
 const Description = {
   type: 'string',
@@ -40,6 +40,15 @@ const check = validator(NewCategory);
 export function newCategory(body: unknown): NewCategory {
   const { name, description } = check(body);
   return description === undefined ? { name } : { name, description };
+}
+
+/** Says in words what an entry of the audit notes of an import or its undoing; undefined of any other change. */
+export function importText(noted: unknown, entry?: string): string | undefined {
+  const { count, firstId, lastId, file } = (noted ?? {}) as Readonly<Record<string, unknown>>;
+  if (firstId === undefined) return undefined;
+  const from = file === undefined ? '' : ` from ${quote(file)}`;
+  const named = entry === undefined ? '' : ` (entry ${entry})`;
+  return `${count} ${count === 1 ? 'category' : 'categories'}, ${firstId}–${lastId}${from}${named}`;
 }
 
 /** A category as it is stored now, undefined if it was deleted. */
@@ -80,6 +89,12 @@ export interface CategoryStorage {
    * Inserts all, in order, or none. Throws `catalog_full`, which says how many would fit, if they do not all fit.
    */
   import(categories: readonly NewCategory[], by: Operator, from?: ImportSource): Promise<void>;
+  /**
+   * Undoes the import of an entry in the audit: deletes its categories that are left, or none. Throws
+   * `not_found` if there is no such import or nothing left of it, and `category_in_use` if one has pets, was renamed or
+   * is not the import's.
+   */
+  deleteImported(entry: string, by: Operator): Promise<{ made: number; deleted: number }>;
 }
 
 /** The name of the file, for the audit, and what hears how many are inserted. */

@@ -25,11 +25,8 @@ test('config has a line for each setting, with its value and where that came fro
   ])
     assert.ok(lines.includes(line), `${line} is not in ${stdout}`);
   assert.equal(stderr, '');
-  const found = JSON.parse((await run(['config', '--port', '9000', '--json'], options)).stdout);
-  assert.deepEqual(
-    found.find(({ name }: { name: string }) => name === 'PORT'),
-    { name: 'PORT', value: '9000', from: '--port' },
-  );
+  const { stdout: json } = await run(['config', '--port', '9000', '--json'], options);
+  assert.ok(json.includes('{"name":"PORT","value":"9000","from":"--port"}'), json);
 });
 
 test('version names the interface and Node beside the service, for programs', async () => {

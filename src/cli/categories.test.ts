@@ -47,11 +47,26 @@ test('an import reads what it is told to, as it is told to, within the bounds, a
   assert.deepEqual([full, `${why}`.includes('CATEGORIES_BYTES_MAX')], [1, true], `${why}`);
   assert.deepEqual(readdirSync(join(folder.path, 'data')), ['pet-catalog.db'], 'its log is folded in');
   const { stdout: audit } = await run(['audit'], { cwd: folder.path });
-  const said = `"count":2,"firstId":1,"lastId":2,"file":"lines.csv"`;
-  assert.match(
-    audit,
-    new RegExp(` ann .${userInfo().username}. +cli +categories.import +categories +null → .*${said}`),
-  );
+  const said = ` ann .${userInfo().username}. +cli +categories.import +categories +null → 2 categories, 1–2 from "lines.csv" .entry 1.\n`;
+  assert.match(audit, new RegExp(said));
+});
+
+test('an import is refused if names, and ids where the file has them, are there, and undone by its entry', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, 'a.csv'), 'name\nEel\nCat\nDog\n');
+  writeFileSync(join(cwd, 'b.json'), '[{"id":1,"name":"Dog"},{"id":2,"name":"Cat"}]');
+  const refused = (there: string) => `pet-catalog: Nothing was imported: ${there}; see --again`;
+  for (const [line, said] of [
+    ['import a.csv', 'Imported 3 categories'],
+    ['import a.csv', refused('3 of 3 are there already, the first is record 1')],
+    ['import b.json', refused('1 of 2 are there already, the first is record 2')],
+    ['import b.json --again', 'Imported 2 categories'],
+    ['delete 4', 'Deleted the category 4'],
+    ['delete --imported 2', 'Deleted 1 of the 2 categories of the import; the others were deleted before'],
+    ['delete --imported 2', 'pet-catalog: Every category of the import is deleted already'],
+  ] as const)
+    assert.equal((await run(['categories', ...line.split(' ')], { cwd })).stderr, `${said}\n`, line);
 });
 
 test('what a terminal would act upon or turn around is printed as an escape, in tables and JSON', async () => {

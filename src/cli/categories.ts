@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { NewCategory } from '../catalog/category.ts';
+import type { Category } from '../catalog/category.ts';
 import {
   FILE_FORMATS,
+  type FileCategory,
   type FileFormat,
   formatOf,
   type ReadCategories,
@@ -11,13 +12,29 @@ import {
   writeCategories,
 } from '../catalog/category-file.ts';
 import { deleteCategory, getCategory, listCategories, renameCategory } from '../operator/api/categories.ts';
-import { addOperations } from '../operator/command/commands.ts';
+import { byText } from '../operator/api/filters.ts';
+import { operate } from '../operator/api/operation.ts';
+import { addOperation, addOperations } from '../operator/command/commands.ts';
 import { runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
 import { operationsOf } from './operations.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';
+
+/** No route of the operator API: an import may have 100,000 categories, whose deletion would hold a service up. */
+const deleteImported = operate('categories.delete', 'deleteImported', 'DELETE /categories', {
+  tag: 'categories',
+  summary: 'Delete a category that no pet belongs to, or undo an import',
+  description: 'Deletes every category of an import, or none if one has pets or was renamed.',
+  permission: 'admin',
+  filters: { imported: byText('All of the import that is this entry of the audit', { isRequired: true }) },
+  async handle({ storage, by }, { query: { imported = '' } }) {
+    const { made, deleted } = await storage.categories.deleteImported(imported, by);
+    const others = deleted < made ? '; the others were deleted before' : '';
+    return { note: `Deleted ${deleted} of the ${made} categories of the import${others}` };
+  },
+});
 
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
@@ -27,23 +44,22 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
-  addOperations(operationsOf(categories, invocation, USED_SETTINGS), [
-    listCategories,
-    getCategory,
-    renameCategory,
-    deleteCategory,
-  ]);
+  const add = operationsOf(categories, invocation, USED_SETTINGS);
+  addOperations(add, [listCategories, getCategory, renameCategory]);
+  addOperation(add, deleteCategory, { usage: 'delete [id]', about: deleteImported.summary, other: deleteImported });
 
   const importing = categories.command('import <file>');
   importing.description('Add the categories of a file, or of stdin (-): all of them, or none');
   importing.option('--as <name>', 'who does it; the actor in the audit');
+  importing.option('--again', 'import categories that are there already once more');
   withFormat(withSettings(importing, USED_SETTINGS), "by the file's extension").action(
-    async (file: string, { format }: { format?: string }, self: Command) => {
+    async (file: string, { format, again }: { format?: string; again?: true }, self: Command) => {
       const read = await readRecords(file, format, invocation);
       await runOnDatabase(self, {
         invocation,
         purpose: 'create',
         async work({ storage, by }) {
+          if (!again) assertNew(read, await storage.categories.list());
           const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
           await storage.categories.import(read, by, { file: basename(nameOf(file)), onProgress });
           invocation.tell(`Imported ${read.length} ${read.length === 1 ? 'category' : 'categories'}`);
@@ -65,12 +81,23 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   );
 }
 
+/** Throws if a category of a file is there already: one of its name and, where the file has it, of its id. */
+function assertNew(read: readonly FileCategory[], present: readonly Category[]): void {
+  const names = new Map(present.map(({ id, name }) => [id, name]));
+  const unnumbered = new Set(names.values());
+  const isThere = ({ id, name }: FileCategory) => (id === undefined ? unnumbered.has(name) : names.get(id) === name);
+  const there = read.filter(isThere).length;
+  if (there === 0) return;
+  const first = `the first is record ${read.findIndex(isThere) + 1}`;
+  throw new UsageError(`Nothing was imported: ${there} of ${read.length} are there already, ${first}; see --again`, 1);
+}
+
 /** Reads the categories of a file, or reports every bad record and throws. */
 async function readRecords(
   file: string,
   format: string | undefined,
   invocation: Invocation,
-): Promise<readonly NewCategory[]> {
+): Promise<readonly FileCategory[]> {
   const { categories, mistakes } = await readFile(file, format, invocation);
   if (mistakes.length === 0) return categories;
   const name = nameOf(file);

@@ -39,11 +39,6 @@ const CATALOG: readonly DemoCategory[] = [
     ],
   },
   {
-    name: 'Rabbit',
-    description: 'Gentle grass eater that likes company of its own kind',
-    pets: [{ name: 'Dwarf lop, bonded pair', stock: 4, orders: [{ quantity: 1, shipsInDays: 5 }] }],
-  },
-  {
     name: 'Budgerigar',
     description: 'Small parrot; flies best in a pair',
     pets: [{ name: 'Budgerigar, green', stock: 12, orders: [{ quantity: 2, shipsInDays: 1 }, { quantity: 2 }] }],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { raw } from 'sql-template-tag';
-import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import type { DatabaseAddress } from '../config.ts';
 import { type Connection, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
 import { claimForTransfer, openEngine } from './open.ts';
 import { insertInto } from './sql/statement.ts';
@@ -72,7 +72,7 @@ export async function transfer({ from, to }: Transfer): Promise<TransferredTable
   try {
     return await target.db.transaction(async (into) => {
       await target.lock?.(into, 'writers');
-      await assertEmpty(into, to);
+      await assertEmpty(into, target.place);
       const copied = await copy(source, into);
       const stored = await readTables(target, into);
       for (const [index, { table, checksum }] of stored.entries()) {
@@ -94,12 +94,11 @@ export async function transfer({ from, to }: Transfer): Promise<TransferredTable
   }
 }
 
-async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void> {
+async function assertEmpty(into: Connection, place: string): Promise<void> {
   for (const table of TABLES.filter((each) => TRANSFERRED[each] === 'empty')) {
     const rows = await into.all(sql`select 1 from ${raw(table)} limit 1`);
     if (rows.length === 0) continue;
-    const name = to.engine === 'sqlite' ? to.file : withoutPassword(to.url);
-    throw new DatabaseNotOpened(`The database ${name} is not empty (${table} has rows); name an empty one`);
+    throw new DatabaseNotOpened(`The database ${place} is not empty (${table} has rows); name an empty one`);
   }
 }
 

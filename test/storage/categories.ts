@@ -17,17 +17,7 @@ export function categoriesContract(check: Check): void {
   });
 
   check('strings are returned unchanged', async ({ storage }) => {
-    const strings = [
-      'é',
-      'e\u0301',
-      '🐕‍🦺',
-      '\u{10FFFF}',
-      "'; drop table categories; --",
-      '\\u0041',
-      '\u2028',
-      '%00',
-      '﷽',
-    ];
+    const strings = ['é', 'e\u0301', '🐕‍🦺', '\u{10FFFF}', "'; drop table categories; --", '\\u0041', '\u2028'];
     for (const text of strings) {
       const sample: Required<NewCategory> = { name: text, description: text };
       const { id } = await insert(storage, sample);
@@ -106,19 +96,6 @@ export function categoriesContract(check: Check): void {
     assert.equal((await lowered.categories.rename(id, 'Cat', OPERATOR))?.name, 'Cat');
     assert.equal((await lowered.categories.rename(id, 'Ox', OPERATOR))?.name, 'Ox');
     await assert.rejects(insert(lowered, { name: 'a' }), full);
-  });
-
-  check('consecutive pages have no gap and no overlap', async ({ storage }) => {
-    for (let i = 0; i < 7; i += 1) await insert(storage, { name: `${i}` });
-    const pages = [];
-    for (let after = 0; ; ) {
-      const page = await storage.categories.list({ after, limit: 3 });
-      pages.push(page.map((category) => category.name));
-      const last = page.at(-1);
-      if (!last) break;
-      after = last.id;
-    }
-    assert.deepEqual(pages, [['0', '1', '2'], ['3', '4', '5'], ['6'], []]);
   });
 
   check(
@@ -205,6 +182,25 @@ export function categoriesContract(check: Check): void {
       assert.equal((await storage.categories.changesSince(version + 1)).changed?.length, 3);
     },
   );
+
+  check('an import is undone whole or not at all, and what others made stays', async ({ storage, another }) => {
+    const { categories, audit, pets } = storage;
+    await categories.import([{ name: 'a' }, { name: 'b' }], OPERATOR, { file: 'one.csv' });
+    const own = await insert(storage, { name: 'own' });
+    await categories.import([{ name: 'c' }, { name: 'd' }], OPERATOR);
+    await pets.insert({ name: 'Rex', categoryId: 4, status: 'available' }, { keyId: 'key_1' });
+    const renamed = await categories.rename(5, 'D', OPERATOR);
+    await using other = await another();
+    const { version } = await other.categories.changesSince(undefined);
+    const message = 'Nothing was deleted: among others the category 4 has pets, 5 was renamed';
+    await assert.rejects(categories.deleteImported('2', OPERATOR), { code: 'category_in_use', message });
+    await assert.rejects(categories.deleteImported('3', OPERATOR), { code: 'not_found' }, 'a rename');
+    assert.deepEqual(await categories.deleteImported('1', OPERATOR), { made: 2, deleted: 2 });
+    assert.deepEqual(await categories.list(), [own, { id: 4, name: 'c' }, renamed]);
+    assert.equal((await other.categories.changesSince(version)).changed, undefined, 'others read the list anew');
+    const [undone] = await audit.list({ since: 0, limit: 1 });
+    assert.deepEqual(undone?.before, { count: 2, firstId: 1, lastId: 2, file: 'one.csv' });
+  });
 
   check('categories are searched by name, description and id, a page at a time', async ({ storage }) => {
     for (const name of ['Dog', 'Cat', 'Hot dog', '50%_']) await insert(storage, { name });

@@ -1,4 +1,5 @@
 import { AUDIT_ACTIONS, WAYS } from '../../catalog/audit.ts';
+import { importText } from '../../catalog/category.ts';
 import { auditJson } from '../../catalog/operator/json.ts';
 import { byChoice, byMoment, byText } from './filters.ts';
 import { operate } from './operation.ts';
@@ -58,7 +59,8 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
       {
         member: 'change',
         label: 'Change',
-        text: ({ before, after }: AuditJson) => `${JSON.stringify(before)} → ${JSON.stringify(after)}`,
+        text: ({ id, before, after }: AuditJson) =>
+          `${importText(before) ?? JSON.stringify(before)} → ${importText(after, id) ?? JSON.stringify(after)}`,
         isLong: true,
       },
     ],

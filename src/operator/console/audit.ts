@@ -1,5 +1,6 @@
 import type { Operator } from '../../catalog/audit.ts';
 import { SERVICE_TARGET } from '../../catalog/audit.ts';
+import { importText } from '../../catalog/category.ts';
 import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { type AuditJson, listAudit } from '../api/audit.ts';
@@ -26,7 +27,8 @@ const TABLE = {
     actor: (entry: AuditJson) => operatorLink(entry),
     action: ({ action }: AuditJson) => html`<code>${action}</code>`,
     target: (entry: AuditJson) => targetLink(entry),
-    change: ({ before, after }: AuditJson) => difference(before, after),
+    change: ({ id, action, before, after }: AuditJson) =>
+      html`${difference(before, after)}${action === 'categories.import' ? html`<code>categories delete --imported ${id}</code> undoes it` : ''}`,
   },
 };
 
@@ -77,8 +79,10 @@ export function difference(before: unknown, after: unknown): Html {
   return html`<ul class="difference">${lines}</ul>`;
 }
 
-/** The changed members; graces that were ended by the prefixes of their secrets. */
+/** The changed members; an import in words; graces that were ended by the prefixes of their secrets. */
 function fieldsOf(value: unknown): Record<string, unknown> {
+  const imported = importText(value);
+  if (imported !== undefined) return { imported };
   if (Array.isArray(value))
     return Object.fromEntries(
       value.map(({ prefix, endsAt }) => [prefix, typeof endsAt === 'number' ? utc(endsAt) : endsAt]),

@@ -6,6 +6,7 @@ import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts'
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery, Precondition } from '../../catalog/resource.ts';
+import { quote } from '../../catalog/validate.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { creationEntry, recordAudit, toEntry } from './audit.ts';
@@ -30,6 +31,8 @@ type Row = Tables['categories'];
 const ALL: PageQuery = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 /** Rows that a search reads before others are served. */
 const ROWS_SEARCHED_AT_ONCE = 1_000;
+/** The categories that a message names of those that keep an import from being undone. */
+const NAMED_MAX = 3;
 /** The entries of the audit that a history reads. */
 const CHANGES_MAX = 1_000;
 
@@ -166,6 +169,36 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length, file };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
+    });
+  }
+
+  deleteImported(entry: string, by: Operator): Promise<{ made: number; deleted: number }> {
+    return this.transactions.change({ kind: 'categories', id: undefined }, async (trx) => {
+      const entryId = /^\d{1,15}$/.test(entry) ? Number(entry) : 0;
+      const [found] = await trx.all<Tables['audit_entries']>(sql`
+        select * from audit_entries where id = ${entryId} and action = 'categories.import'`);
+      if (!found) throw new CatalogError('not_found', `No import is the entry ${quote(entry)} of the audit`);
+      const made = toEntry(found).after as { count: number; firstId: number; lastId: number };
+      const isOfRange = sql`id between ${made.firstId} and ${made.lastId}`;
+      const kept = await trx.all<{ id: number; why: string }>(sql`
+        select id, why from (
+          select id, case
+            when created_by <> ${found.via} then 'is not of the import'
+            when exists (select 1 from pets where category_id = categories.id) then 'has pets'
+            when exists (select 1 from audit_entries
+              where target = cast(categories.id as text) and action = 'category.rename') then 'was renamed'
+            end as why
+          from categories where ${isOfRange}) as looked_at
+        where why is not null order by id limit ${NAMED_MAX}`);
+      const named = kept.map(({ id, why }) => `${id} ${why}`).join(', ');
+      if (named) throw new CatalogError('category_in_use', `Nothing was deleted: among others the category ${named}`);
+      const rows = await trx.all<Row>(sql`delete from categories where ${isOfRange} returning *`);
+      if (rows.length === 0) throw new CatalogError('not_found', 'Every category of the import is deleted already');
+      const bytes = rows.reduce((sum, row) => sum + categoryBytes(toCategory(row)), 0);
+      await addToCounter(trx, { count: -rows.length, bytes: -bytes });
+      const before = { ...made, count: rows.length };
+      await recordAudit(trx, { at: this.now, by, action: 'categories.delete', target: 'categories', before });
+      return { made: made.count, deleted: rows.length };
     });
   }
 

@@ -13,10 +13,10 @@ const NAMED = {
   categories: { log: raw('category_changes'), id: raw('category_id'), kept: 100 },
 } as const;
 
-/** A change, with the id of what it changed where that is named. */
+/** A change, with the id of what it changed where that is named; without one of many others read all anew. */
 export type NamedChange =
   | { readonly kind: 'keys'; readonly id: string }
-  | { readonly kind: 'categories'; readonly id: number }
+  | { readonly kind: 'categories'; readonly id: number | undefined }
   | { readonly kind: Exclude<Change, keyof typeof NAMED>; readonly id?: undefined };
 
 /** The version of each kind of change, which rises with each one, and the run of the server that told them. */

@@ -1,11 +1,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { sizeOf } from './files.ts';
+import { FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC } from './wal.ts';
 
-const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
-/** The magic number of a log without the bit of its byte order (sqlite.org/fileformat2.html, section 4.1). */
-const MAGIC = 0x377f0682;
 const SALT_AT = 16;
 const SALT_BYTES = 8;
 /** A checkpoint writes the file before it counts the frames: what was written lately may be explained soon. */
@@ -109,7 +106,7 @@ export class Integrity {
     try {
       const header = Buffer.alloc(HEADER_BYTES);
       readSync(log, header, 0, HEADER_BYTES, 0);
-      if ((header.readUInt32BE(0) & ~1) !== MAGIC) return undefined;
+      if (header.readUInt32BE(0) !== MAGIC) return undefined;
       const salt = header.toString('hex', SALT_AT, SALT_AT + SALT_BYTES);
       const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
       const seen = this.#seen?.salt === salt ? [this.#seen.frames] : [];

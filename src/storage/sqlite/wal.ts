@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 
-const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
+export const HEADER_BYTES = 32;
+export const FRAME_HEADER_BYTES = 24;
 /** Marks a log whose checksums add little-endian words: SQLite writes those of its machine. */
-const MAGIC = 0x377f0682;
+export const MAGIC = 0x377f0682;
 /** The header of the index of a log (sqlite.org/walformat.html, section 2.1). */
 const INDEX_HEADER_BYTES = 48;
 const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
