@@ -94,12 +94,12 @@ export class Ledger {
 
   /** Whether a request was counted so, and no process was told yet. */
   has(count: Counts): boolean {
-    return this.#entries.some((each) => each.knownTo === undefined && isSame(each, count));
+    return this.#entries.some((each) => each.knownTo === undefined && isTold(each, count));
   }
 
   /** A process was told that its request was counted. Throws if it was not, or if another was told the same. */
   claim(count: Counts, process: object, nowMs: number): void {
-    const entry = this.#entries.findLast((each) => isSame(each, count) && each.knownTo === undefined);
+    const entry = this.#entries.findLast((each) => isTold(each, count) && each.knownTo === undefined);
     promise(entry !== undefined, () => `${this.#name}: admitted as ${show(count)}, which was not counted for it`);
     entry.knownTo = process;
     entry.learnedMs = nowMs;
@@ -182,12 +182,11 @@ function followsDay(from: Counts | undefined, to: Counts, today: number): boolea
   return to.dayUsed === 1 && to.day === today && (!from || to.day > from.day);
 }
 
-function isSame(one: Counts, other: Counts): boolean {
+/** Whether an entry is what a process was told; what it counts knows of every reset that the process knew of. */
+function isTold(entry: Counts, told: Counts): boolean {
+  const isAsReset = entry.minuteReset >= told.minuteReset && entry.dayReset >= told.dayReset;
   return (
-    one.minuteEnds === other.minuteEnds &&
-    one.minuteUsed === other.minuteUsed &&
-    one.day === other.day &&
-    one.dayUsed === other.dayUsed
+    isAsReset && (['minuteEnds', 'minuteUsed', 'day', 'dayUsed'] as const).every((each) => entry[each] === told[each])
   );
 }
 
