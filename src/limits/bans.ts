@@ -48,13 +48,13 @@ export function chargeKey(known: WindowState, key: ApiKey, now: Moment): { state
 
 /**
  * Counts a refusal in a generation of its key's bans: in the window that the first one opened, but for those in flight
- * with it. What was counted in an earlier generation is forgotten; a request of an earlier one counts nothing.
+ * with it. What was counted in an earlier generation is forgotten; a request of an earlier one counts nothing there.
  */
 function countRefusal(known: WindowState, banGeneration: number, { steady }: Moment): WindowState {
-  if (banGeneration < known.banGeneration) return known;
-  if (banGeneration > known.banGeneration || steady >= known.refusalsEnd) {
+  const isOver = steady >= known.refusalsEnd;
+  if (banGeneration < known.banGeneration && !isOver) return known;
+  if (banGeneration > known.banGeneration || isOver)
     return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, banGeneration };
-  }
   const opened = known.refusalsEnd - REFUSAL_WINDOW_SECONDS;
   return steady < opened + IN_FLIGHT_SECONDS ? known : { ...known, refusals: known.refusals + 1 };
 }

@@ -22,6 +22,7 @@ test('refusals count from two seconds after the first until its minute is over, 
   const lifted = { ...UNUSED, refusalsEnd: at(64).steady, banGeneration: 2 };
   assert.deepEqual(refuse(counted, 2, 4), lifted, 'a lift forgets');
   assert.equal(refuse(counted, 0, 4), counted, 'a request of an earlier generation counts nothing');
+  assert.deepEqual(refuse(counted, 0, 60), refuse(UNUSED, 0, 60), 'which a fail-over may bring back for good');
   const { state } = charge(counted, { minute: 1, day: 1 }, at(4));
   const used = { minuteEnds: at(64).steady, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
   assert.deepEqual(state, { ...counted, ...used }, 'an admitted request forgets none');

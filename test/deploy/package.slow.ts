@@ -102,7 +102,7 @@ async function useService(options: Required<RunOptions>): Promise<void> {
   const assets = [...console.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)];
   assert.ok(assets.length >= 5);
   for (const [, asset = ''] of assets) assert.equal((await fetch(new URL(asset, link))).status, 200, asset);
-  writeFileSync(join(options.cwd, 'some.csv'), 'name,description\nCat,\nRabbit,Quiet\n');
+  writeFileSync(join(options.cwd, 'some.csv'), 'name,description\nEel,\nRabbit,Quiet\n');
   await command('categories', 'import', 'some.csv');
   const last = (await command('categories', 'export', '--format', 'ndjson')).split('\n').at(-1) ?? '';
   assert.equal(JSON.parse(last).name, 'Rabbit');
