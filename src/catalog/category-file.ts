@@ -101,7 +101,7 @@ function readRecord({ value, ...place }: FoundRecord): FileCategory | FileMistak
     const members = value as { id?: unknown };
     const odd = 'description' in members ? undefined : mistyped(members, MEMBERS, ['description']);
     if (odd !== undefined) return mistake(odd);
-    return members.id == null ? category : { ...category, id: Number(members.id) };
+    return Number(members.id) > 0 ? { ...category, id: Number(members.id) } : category;
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
     return mistake(error.message);

@@ -55,15 +55,15 @@ test('an import is refused if names, and ids where the file has them, are there,
   using folder = temporaryFolder();
   const cwd = folder.path;
   writeFileSync(join(cwd, 'a.csv'), 'name\nEel\nCat\nDog\n');
-  writeFileSync(join(cwd, 'b.json'), '[{"id":1,"name":"Dog"},{"id":2,"name":"Cat"}]');
+  writeFileSync(join(cwd, 'b.json'), '[{"id":1,"name":"Dog"},{"id":2,"name":"Cat"},{"id":"x","name":"Eel"}]');
   const refused = (there: string) => `pet-catalog: Nothing was imported: ${there}; see --again`;
   for (const [line, said] of [
     ['import a.csv', 'Imported 3 categories'],
     ['import a.csv', refused('3 of 3 are there already, the first is record 1')],
-    ['import b.json', refused('1 of 2 are there already, the first is record 2')],
-    ['import b.json --again', 'Imported 2 categories'],
+    ['import b.json', refused('2 of 3 are there already, the first is record 2')],
+    ['import b.json --again', 'Imported 3 categories'],
     ['delete 4', 'Deleted the category 4'],
-    ['delete --imported 2', 'Deleted 1 of the 2 categories of the import; the others were deleted before'],
+    ['delete --imported 2', 'Deleted 2 of the 3 categories of the import; the others were deleted before'],
     ['delete --imported 2', 'pet-catalog: Every category of the import is deleted already'],
   ] as const)
     assert.equal((await run(['categories', ...line.split(' ')], { cwd })).stderr, `${said}\n`, line);
