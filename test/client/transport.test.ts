@@ -216,8 +216,8 @@ test('the fake timers of Jest 29 and of node:test end each wait when it was to e
     return setTimeout(run, ms);
   });
   // Jest begins at 0, and makes `timeOrigin` a function; node:test leaves the clock of the machine. Here that one
-  // stands still, on a whole millisecond: what a busy machine takes before a wait shortens it, a fraction lengthens it.
-  for (const [now, timeOrigin] of [[0, () => 0] as const, [Math.ceil(real.now()), real.timeOrigin] as const]) {
+  // stands still: what a busy machine takes before a wait shortens it. A sum of fractions lengthens it by 1 ms at most.
+  for (const [now, timeOrigin] of [[0, () => 0] as const, [real.now(), real.timeOrigin] as const]) {
     const answers = [refusal(429, 'rate_limit_exceeded', { 'retry-after': '7' }), refusal(503, 'unavailable'), good()];
     const fetch = async () => answers.shift() ?? assert.fail('one request too many');
     const catalog = new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', fetch });
@@ -231,11 +231,11 @@ test('the fake timers of Jest 29 and of node:test end each wait when it was to e
       [7_000, 2],
       [500, 1],
     ] as const) {
-      while (!waits.includes(ms)) await settled();
+      while (!waits.some((wait = 0) => wait >= ms && wait <= ms + 1) && !t.signal.aborted) await settled();
       t.mock.timers.tick(ms - 1);
       await settled();
       assert.deepEqual([answers.length, isDone], [left, false]);
-      t.mock.timers.tick(1);
+      t.mock.timers.tick(2);
     }
     await call;
   }
