@@ -99,7 +99,11 @@ export class Ledger {
 
   /** A process was told that its request was counted. Throws if it was not, or if another was told the same. */
   claim(count: Counts, process: object, nowMs: number): void {
-    const entry = this.#entries.findLast((each) => isTold(each, count) && each.knownTo === undefined);
+    const { minuteReset, dayReset } = count;
+    const told = this.#entries.filter((each) => isTold(each, count) && each.knownTo === undefined);
+    // One that was counted after a reset of which it did not know took the place of the later reset.
+    const entry =
+      told.findLast((each) => each.minuteReset === minuteReset && each.dayReset === dayReset) ?? told.at(-1);
     promise(entry !== undefined, () => `${this.#name}: admitted as ${show(count)}, which was not counted for it`);
     entry.knownTo = process;
     entry.learnedMs = nowMs;

@@ -239,8 +239,9 @@ export class LimitsModel {
     const now = isFromMemory ? serverNow : decision.now - ahead;
     // If the clock was stepped meanwhile, its moments are those of before.
     const isMisdated = counter !== 'redis' && Math.abs(now * 1_000 - nowMs) > LATE_MS && !this.bans.isDated;
-    const inTruth = { ...countOf(decided), minuteEnds: minute.reset - ahead };
-    const told = counter === 'redis' ? inTruth : ledger.knowing(inTruth);
+    // Of two in one moment the first may have known of no reset, though the second told its process of one.
+    const told = { ...countOf(decided), minuteEnds: minute.reset - ahead };
+    if (counter !== 'redis') ledger.knowing(told);
     const isSpent = isDaySpent ? ledger.isDaySpent(day.limit, told) : ledger.isSpentAt(now, minute.limit, told);
     promise(
       isSpent || isMisdated,
