@@ -47,7 +47,7 @@ export async function startSite(file: string, adapt: (site: string, folder: stri
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     `pid ${join(folder.path, 'nginx.pid')};`,
     'worker_processes 1;',
-    'events {}',
+    'events { worker_connections 8192; }',
     `http { ${temporary.join(' ')}\n${adapt(site, folder.path)}\n}`,
   ];
   const path = join(folder.path, 'nginx.conf');

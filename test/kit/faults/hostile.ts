@@ -157,7 +157,7 @@ async function timeFor(seconds: number, { url, agent, secret }: { url: string; a
   const endMs = performance.now() + seconds * 1000;
   while (performance.now() < endMs) {
     const startedMs = performance.now();
-    const { status } = await send(agent, `${url}/store/orders`, secret);
+    const { status } = await send(agent, `${url}/store/orders`, secret).catch(() => ({ status: 0 }));
     timesMs.push(performance.now() - startedMs);
     if (status !== 200) unexplained += 1;
     await wait(PAUSE_MS);
