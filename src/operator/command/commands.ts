@@ -61,7 +61,6 @@ export function addOperation(
   const { usage, about, none = `No ${operation.list?.noun[1]} yet` }: Words = { ...WORDS[operation.id], ...words };
   const [, verb = ''] = operation.name.split('.');
   const written = usage ?? `${verb}${operation.parameter ? ' <id>' : ''}`;
-  const operands = [...written.matchAll(/[<[]([\w-]+)[>\]]/g)].map(([, name = '']) => name);
   const work = async (context: CommandContext, ...given: string[]): Promise<Printed> => {
     const texts = Object.fromEntries(operands.map((name, index) => [name, given[index]]));
     const done = other && (given[0] !== undefined) !== (operation.parameter !== undefined) ? other : operation;
@@ -76,6 +75,7 @@ export function addOperation(
     return operation.list ? { ...printed, text: tableOf(operation, [printed.json as object], context.now) } : printed;
   };
   const command = add(written, about ?? operation.summary, purposeOf(operation), work);
+  const operands = command.registeredArguments.map((argument) => argument.name());
   for (const each of other ? [operation, other] : [operation]) addOptions(command, each, operands);
 }
 
