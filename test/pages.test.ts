@@ -315,7 +315,7 @@ test('the reference and the contract name the other environment only where its a
   }
 });
 
-test('every error code is explained at its own place, with its status and an example body', async () => {
+test('every error code is explained at its own place, with its status and a message', async () => {
   assert.match(
     await page(service, '/docs/errors'),
     /<section id="codes"[\s\S]+?<\/section>\n<div class="filter scripted">/,
@@ -324,8 +324,7 @@ test('every error code is explained at its own place, with its status and an exa
   for (const code of ERROR_CODES) {
     const section = new RegExp(`^### \`${code}\`\\n[^]*?(?=^###|$(?![^]))`, 'm').exec(text)?.[0] ?? '';
     assert.ok(section.includes(`**${STATUS_OF[code]}** `), `${code} lacks its status`);
-    const body = JSON.parse(/^```json\n([\s\S]*?)\n```$/m.exec(section)?.[1] ?? '{}');
-    assert.deepEqual(body, { code, message: ERROR_GUIDE[code].message, status: STATUS_OF[code] });
+    assert.ok(section.includes(`\n- **Message:** ${ERROR_GUIDE[code].message}\n`), `${code} lacks a message`);
     assert.ok((await page(service, '/docs/errors')).includes(`<section id="${code}"`));
   }
 });

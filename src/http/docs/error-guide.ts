@@ -13,7 +13,7 @@ export interface ErrorGuide {
 
 /** A code on the page of errors. */
 const SECTION =
-  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*What to do:\*\* (?<action>.+)\n\n```json\n(?<body>(?:[ {}].*\n)+)```$/gm;
+  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*What to do:\*\* (?<action>.+)\n- \*\*Message:\*\* (?<message>.+)$/gm;
 
 /** Documents every error code: those of the public API by the page of errors, then those of the operator's alone. */
 export const ERROR_GUIDE = {
@@ -51,10 +51,6 @@ export const ERROR_GUIDE = {
 } as Readonly<Record<AnyErrorCode, ErrorGuide>>;
 
 function sectionsOf(page: string): Record<string, ErrorGuide> {
-  const sections = [...page.matchAll(SECTION)].map(
-    ({ groups }) => groups as unknown as ErrorGuide & { code: string; body: string },
-  );
-  return Object.fromEntries(
-    sections.map(({ code, body, ...guide }) => [code, { ...guide, message: JSON.parse(body).message }]),
-  );
+  const sections = [...page.matchAll(SECTION)].map(({ groups }) => groups as unknown as ErrorGuide & { code: string });
+  return Object.fromEntries(sections.map(({ code, ...guide }) => [code, guide]));
 }
