@@ -8,7 +8,7 @@ const service = await testService();
 after(() => service[Symbol.asyncDispose]());
 const { secret } = await service.issue({ plan: 'business' });
 
-/** Beside the sentences of `test/conformance/`: keys in all their forms, the day, request ids, a restart. */
+/** Beside the sentences of `test/conformance/`: keys in all their forms, request ids, other addresses. */
 describe('the published interface', () => {
   test('Authentication: a 401 reveals nothing about the key', async () => {
     const staging = (await service.issue({ environment: 'staging' })).secret;
@@ -58,40 +58,12 @@ describe('the published interface', () => {
     assert.match(message, /the paths of the API begin with \/v1$/, 'a base address without /v1');
     await assertError(await fetch(`${service.url}%2Fcategories`), 401, 'missing_api_key');
   });
-});
 
-test('200 simultaneous creates are all in the next list, and after a restart, and so are the counts', async () => {
-  await using service = await testService();
-  const { secret } = await service.issue({ plan: 'business' });
-  const create = (name: string) =>
-    json<Category>(
-      service.call(secret, '/categories', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ name }),
-      }),
-    );
-  const created = await Promise.all(Array.from({ length: 200 }, (_, index) => create(`c${index}`)));
-  assert.equal(new Set(created.map(({ id }) => id)).size, 200);
-  const before = await json<Category[]>(service.call(secret, '/categories'));
-  assert.deepEqual(
-    new Set(before.map((each) => JSON.stringify(each))),
-    new Set(created.map((each) => JSON.stringify(each))),
-  );
-  const rest = await service.call(secret, '/categories?cursor=after_1');
-  assert.equal(rest.headers.get('link'), null, 'a page without a limit has a thousand');
-  assert.deepEqual(await json<Category[]>(rest), before.slice(1));
-  await service.restart();
-  const response = await service.call(secret, '/categories');
-  assert.equal(limits(response).remaining, 1_000 - 203);
-  assert.deepEqual(await json<Category[]>(response), before);
+  test('a page of categories without a limit has a thousand', async () => {
+    const many = Array.from({ length: 1_002 }, () => ({ name: 'Dog' }));
+    await service.storage.categories.import(many, OPERATOR);
+    const page = await service.call(secret, '/categories?cursor=after_1');
+    assert.match(page.headers.get('link') ?? '', /rel="next"/);
+    assert.equal((await json<Category[]>(page)).length, 1_000);
+  });
 });
-
-function limits(response: Response): { limit: number; remaining: number; reset: number } {
-  const read = (name: string) => {
-    const text = response.headers.get(`x-ratelimit-${name}`);
-    assert.match(text ?? '', /^\d+$/, `X-RateLimit-${name} is missing`);
-    return Number(text);
-  };
-  return { limit: read('limit'), remaining: read('remaining'), reset: read('reset') };
-}
