@@ -166,9 +166,12 @@ export class LimitsModel {
     this.#events = [];
     for (const moment of Map.groupBy(events, (each) => each.nowMs).values()) {
       // An answer to what was counted earlier may be known to a process that merges it within the moment.
-      const [before, others] = [[] as Event[], [] as Event[]];
-      for (const each of moment) (each.wasCounted?.() ? before : others).push(each);
-      for (const { check } of [...before, ...others]) check();
+      const others: Event[] = [];
+      for (const each of moment) {
+        if (each.wasCounted?.()) each.check();
+        else others.push(each);
+      }
+      for (const { check } of others) check();
     }
     this.#expected = this.#expected.filter(({ sinceMs, isSo, broken }) => {
       if (isSo()) return false;
