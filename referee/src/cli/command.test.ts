@@ -88,7 +88,10 @@ for (const [what, script, url] of [
     using folder = temporaryFolder();
     const file = join(folder.path, 'server.js');
     const listen = `.listen(0, '127.0.0.1', function () { console.log('${script}'.replace('PORT', this.address().port)) })`;
-    writeFileSync(file, `require('node:http').createServer((_, answer) => answer.end('here'))${listen}`);
+    const stopped = join(folder.path, 'stopped');
+    const stop = `setTimeout(() => { require('node:fs').writeFileSync('${stopped}', ''); process.exit() }, 50)`;
+    const server = `require('node:http').createServer((_, answer) => answer.end('here'))${listen}`;
+    writeFileSync(file, `${server}; process.on('SIGTERM', () => ${stop})`);
     const pids = join(folder.path, 'pid');
     const command = `sleep 1000 & echo $! > ${pids}; '${process.execPath}' ${file}; true`;
     {
@@ -96,6 +99,7 @@ for (const [what, script, url] of [
       assert.equal(new URL(api.url).pathname.replace(/\/$/, ''), url);
       assert.equal(await (await fetch(api.url)).text(), 'here');
     }
+    assert.ok(existsSync(stopped), 'the shell had ended before');
     const pid = Number(readFileSync(pids, 'utf8'));
     await untilTrue(() => !isAlive(pid));
   });

@@ -84,14 +84,9 @@ async function ready(group: Group, { upstream, stop }: Pick<StartOptions, 'upstr
 async function accepts(url: string): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url);
   const socket = connect(Number(port || (protocol === 'https:' ? 443 : 80)), hostname.replace(/^\[|\]$/g, ''));
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  const connected = await once(socket, 'connect').catch(() => undefined);
+  socket.destroy();
+  return connected !== undefined;
 }
 
 /** Starts a process in a group of its own. Throws `Mistake` if it cannot be started. */
@@ -112,6 +107,7 @@ async function openGroup(words: readonly string[], options: Pick<SpawnOptions, '
     });
   }
   const ended = once(child, 'exit');
+  const closed = once(child, 'close');
   let killing: NodeJS.Timeout | undefined;
   const kill = () => signal(child, 'SIGKILL');
   const end = () => {
@@ -128,6 +124,8 @@ async function openGroup(words: readonly string[], options: Pick<SpawnOptions, '
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) end();
       await ended;
+      // A shell ends at once, and what it started may still stop in an orderly way.
+      if (killing) await Promise.race([closed, wait(GRACE_MS, undefined, { ref: false })]);
       clearTimeout(killing);
       process.off('exit', kill);
       kill();
