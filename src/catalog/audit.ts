@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'key.resume',
   'key.reset',
   'ban.lift',
+  'category.create',
   'category.rename',
   'category.delete',
   'categories.import',
@@ -64,12 +65,12 @@ export interface ServiceEvent {
 
 /** One change, written in the transaction of the change and never altered; or a service event. */
 export interface AuditEntry {
-  /** Its number; that of an entry by a key has `k` before it. Each kind ascends. */
+  /** Its number; that of an entry by a key has `k` before it, that of a category's row `c`. Each kind ascends. */
   readonly id: string;
   /** Unix seconds. */
   readonly at: number;
   readonly operator: Operator;
-  readonly action: AuditAction | 'category.create';
+  readonly action: AuditAction;
   readonly target: string;
   /** The request of a key, and the SHA-256 of its `Idempotency-Key`; null where there was none. */
   readonly requestId?: string | null;
@@ -114,7 +115,7 @@ export interface History<T> {
 export interface AuditStorage {
   /**
    * A page of the audit, newest first. Entries by keys are listed only where `via`, `key`, `owner` or `target` asks for
-   * them, service events only where `SERVICE_TARGET` is named.
+   * them, categories that a key created where `key` or `owner` does, service events where `SERVICE_TARGET` is named.
    */
   list(query: AuditQuery): Promise<AuditEntry[]>;
   /** The ten latest changes by keys with a request id or an `Idempotency-Key`, newest first. */

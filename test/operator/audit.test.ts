@@ -87,6 +87,8 @@ test('a pet has what each request changed, and a category what operators did', a
   const { id } = await json<{ id: number }>(call('POST', '/categories', { name: 'Cat' }));
   const read = await viewer.send('GET', `/categories/${id}`);
   assert.equal(read.headers.get('etag'), (await call('GET', `/categories/${id}`)).headers.get('etag'));
+  const created = new RegExp(`<code>category\\.create</code>.*/console/categories/${id}"`, 's');
+  assert.match(await console.page(`/audit?key=${place.keyId}`), created);
   await categories.rename(id, 'Cats', OPERATOR);
   await categories.delete(id, OPERATOR);
   const category = await json<Recorded>(viewer.send('GET', `/categories/${id}`));

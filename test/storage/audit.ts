@@ -124,20 +124,24 @@ export function auditContract(check: Check): void {
     await pets.setQuantity(id, 2, by(other));
     await categories.rename(categoryId, 'Dogs', OPERATOR);
     await pets.setQuantity(id, 3, by(ann));
+    for (const [name, key] of [['Cow', ann] as const, ['Eel', other] as const, ['Ant', ann] as const])
+      await categories.insert({ name }, by(key));
     clock.advance(1);
     await pets.setQuantity(id, 4, FIRST);
     const list = (query: object) => audit.list({ since: 0, limit: 99, ...query });
     const [four, three, two, made] = ['pet.update 4', 'pet.update 3', 'pet.update 2', 'pet.create 1'];
+    const [ant, eel, cow] = ['category.create Ant', 'category.create Eel', 'category.create Cow'];
     const target = `${id}`;
     for (const [query, ...expected] of [
       [{ via: 'key' }, four, three, two, made],
-      [{ key: ann.id }, three, made],
-      [{ owner: 'ann' }, three, two, made],
-      [{ owner: 'ann', key: other.id }, two],
+      [{ key: ann.id }, three, ant, cow, made],
+      [{ owner: 'ann' }, three, two, ant, eel, cow, made],
+      [{ owner: 'ann', key: other.id }, two, eel],
       [{ owner: 'ann', key: FIRST.keyId }],
       [{ owner: 'none' }],
       [{ key: ann.id, via: 'cli' }],
-      [{ key: ann.id, since: NOW + 1 }, three],
+      [{ key: ann.id, since: NOW + 1 }, three, ant, cow],
+      [{ key: ann.id, since: NOW + 1, action: 'category.create' }, ant, cow],
       [{ key: ann.id, until: NOW + 1 }, made],
       [{ key: ann.id, action: 'pet.create' }, made],
       // Cut to 100 characters.
@@ -152,11 +156,13 @@ export function auditContract(check: Check): void {
       assert.deepEqual(said, expected, JSON.stringify(query));
     }
     assert.ok((await list({})).every(({ operator }) => operator.via === 'cli'));
-    const pages: AuditEntry[] = [];
-    for (let page = await list({ target, limit: 2 }); page.length > 0; ) {
-      pages.push(...page);
-      page = await list({ target, limit: 2, before: pages.at(-1) });
+    for (const query of [{ target }, { owner: 'ann' }]) {
+      const pages: AuditEntry[] = [];
+      for (let page = await list({ ...query, limit: 2 }); page.length > 0; ) {
+        pages.push(...page);
+        page = await list({ ...query, limit: 2, before: pages.at(-1) });
+      }
+      assert.deepEqual(pages, await list(query));
     }
-    assert.deepEqual(pages, await list({ target }));
   });
 }

@@ -14,7 +14,7 @@ const SPANS = ['24h', '7d', '30d'];
 export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
   summary: 'List the changes by operators, or by keys',
   description:
-    'A page of the audit, newest first. The filters combine. Changes of orders and pets by keys are listed with `via=key`, `key`, `owner` or `target`; starts, failures and backups of the service with `target=service`.',
+    'A page of the audit, newest first. The filters combine. Changes of orders and pets by keys are listed with `via=key`, `key`, `owner` or `target`, and with `key` or `owner` the categories that they created and that are still there; starts, failures and backups of the service with `target=service`.',
   permission: 'viewer',
   filters: {
     q: byText('Only changes from or to this text, as it stands', { label: 'Changed from or to', isWide: true }),

@@ -12,7 +12,6 @@ const CATEGORY_ID = { name: 'categoryId', description: CategoryId.description, s
 const EXAMPLE = { id: 1, name: 'Cats' } as const;
 
 export const listCategories = operate('category.list', 'listCategories', 'GET /categories', {
-  tag: 'categories',
   summary: 'List categories',
   description: 'A page of the categories, by ascending ids.',
   permission: 'viewer',
@@ -41,7 +40,6 @@ export const listCategories = operate('category.list', 'listCategories', 'GET /c
 });
 
 export const getCategory = operate('category.show', 'getCategory', 'GET /categories/{categoryId}', {
-  tag: 'categories',
   summary: 'Get a category and its history',
   description:
     'One category, also a deleted one (`removed`): who created, renamed and deleted it, and when. Its creation has no request id.',
@@ -57,7 +55,6 @@ export const getCategory = operate('category.show', 'getCategory', 'GET /categor
 });
 
 export const renameCategory = operate('category.rename', 'renameCategory', 'PATCH /categories/{categoryId}', {
-  tag: 'categories',
   summary: 'Rename a category',
   description: 'Renames a category; lists of all instances follow within a second.',
   permission: 'admin',
@@ -73,7 +70,6 @@ export const renameCategory = operate('category.rename', 'renameCategory', 'PATC
 });
 
 export const deleteCategory = operate('category.delete', 'deleteCategory', 'DELETE /categories/{categoryId}', {
-  tag: 'categories',
   summary: 'Delete a category',
   description: 'Deletes a category that no pet belongs to. Its id is never reused.',
   permission: 'admin',

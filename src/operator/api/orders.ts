@@ -10,7 +10,6 @@ import { ListedOrder, OrderHistory } from './schema.ts';
 /** The operations on orders, which read: orders are placed and cancelled through the public API. */
 
 export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
-  tag: 'orders',
   summary: 'List orders',
   description: 'A page of the orders.',
   permission: 'viewer',
@@ -18,7 +17,6 @@ export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
   list: {
     noun: ['order', 'orders'],
     schema: ListedOrder,
-    example: { id: 7, petId: 1, quantity: 2, petName: 'Rex', complete: false },
     columns: [
       { member: 'id', label: 'Order' },
       { member: 'state', label: 'State', text: ({ complete }) => (complete ? 'complete' : 'open') },
@@ -30,15 +28,12 @@ export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
   async handle({ storage }, { query: { pet: petId }, limit, behind }) {
     const page = { after: behind?.number ?? 0, limit: limit + 1, petId };
     const { json: rows, last } = pageById(await storage.orders.list(page), limit);
-    const ids = [...new Set(rows.map((order) => order.petId))];
-    const pets = await storage.pets.list({ ids, after: 0, limit: ids.length });
-    const names = new Map(pets.map(({ id, name }) => [id, name]));
-    return { json: rows.map((order) => ({ ...order, petName: names.get(order.petId) ?? null })), last };
+    const pets = await Promise.all(rows.map(({ petId: id }) => storage.pets.find(id)));
+    return { json: rows.map((order, index) => ({ ...order, petName: pets[index]?.name ?? null })), last };
   },
 });
 
 export const getOrder = operate('order.show', 'getOrder', 'GET /orders/{orderId}', {
-  tag: 'orders',
   summary: 'Get an order and its history',
   description:
     'One order, also a cancelled one (`removed`), for two years: who placed and cancelled it, when, under which request id.',

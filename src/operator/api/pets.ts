@@ -11,7 +11,6 @@ import { ListedPet, PetHistory } from './schema.ts';
 export const ID = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
-  tag: 'pets',
   summary: 'List pets',
   description: 'A page of the pets with their stock, by ascending ids. The filters combine.',
   permission: 'viewer',
@@ -22,7 +21,6 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
   list: {
     noun: ['pet', 'pets'],
     schema: ListedPet,
-    example: { id: 1, name: 'Rex', categoryId: 1, status: 'available', quantity: 1, categoryName: 'Dogs' },
     columns: [
       { member: 'id', label: 'Id', isNumber: true },
       { member: 'name', label: 'Name' },
@@ -35,13 +33,11 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
   async handle({ storage }, { query: { status, category: categoryId }, limit, behind }) {
     const page = { after: behind?.number ?? 0, limit: limit + 1 };
     const { json: rows, last } = pageById(await storage.pets.list({ ...page, status, categoryId }), limit);
-    const ids = [...new Set(rows.map((pet) => pet.categoryId))];
-    const found = await Promise.all(ids.map((id) => storage.categories.find(id)));
-    const names = new Map(found.flatMap((each) => (each ? [[each.id, each.name] as const] : [])));
+    const categories = await Promise.all(rows.map(({ categoryId: id }) => storage.categories.find(id)));
     const stocks = await Promise.all(rows.map(({ id }) => storage.pets.findInventory(id)));
     const json = rows.map((pet, index) => ({
       ...pet,
-      categoryName: names.get(pet.categoryId) ?? null,
+      categoryName: categories[index]?.name ?? null,
       quantity: stocks[index]?.quantity ?? 0,
     }));
     return { json, last };
@@ -49,7 +45,6 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
 });
 
 export const getPet = operate('pet.show', 'getPet', 'GET /pets/{petId}', {
-  tag: 'pets',
   summary: 'Get a pet and its history',
   description:
     'One pet with its stock: who created and changed it, when, under which request id. Stock that an order takes or returns is in the history of the order.',

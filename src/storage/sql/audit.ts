@@ -31,7 +31,6 @@ const PURGED_AT_ONCE = 200;
 const CHARACTERS_MAX = 100;
 /** The nouns of what keys change. */
 const CHANGED = ['order', 'pet'] as const;
-const BY_KEY = 'k';
 /** The moment as the index of all entries by keys spells it: PostgreSQL could read past any number for one key. */
 const AT_OF_ALL = sql`at + 0`;
 
@@ -86,6 +85,9 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const ofTarget = id > 0 ? CHANGED.map((kind) => sql`kind = ${kind} and target = ${id}`) : [];
     const ranges = target === undefined ? (keys?.map((each) => sql`key_id = ${each}`) ?? [undefined]) : ofTarget;
     const ofKeys = ranges.map((range): Source => ({ read: (page) => this.#readKeys(range, page), tests }));
+    const isOfCreates = target === undefined && (action ?? 'category.create') === 'category.create';
+    for (const keyId of (isOfCreates && keys) || [])
+      ofKeys.push({ read: (page) => this.#readCategories(keyId, page), tests });
     return isByKeys ? ofKeys : [ofOperators, ...ofKeys];
   }
 
@@ -94,7 +96,7 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const conditions = [sql`at >= ${since}`];
     if (until !== undefined) conditions.push(sql`at < ${until}`);
     if (target !== SERVICE_TARGET && !SERVICE_ACTIONS.has(action)) conditions.push(sql`target <> ${SERVICE_TARGET}`);
-    if (before) conditions.push(isByKey(before) ? sql`at < ${before.at}` : sql`id < ${numberOf(before)}`);
+    if (before) conditions.push(kindOf(before) > 0 ? sql`at < ${before.at}` : sql`id < ${numberOf(before)}`);
     if (after !== undefined) conditions.push(sql`id > ${Number(after)}`);
     for (const column of ['target', 'actor', 'action', 'via'] as const)
       if (query[column] !== undefined) conditions.push(sql`${raw(column)} = ${query[column]}`);
@@ -109,13 +111,21 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const at = range ? sql`at` : AT_OF_ALL;
     const conditions = [...(range ? [range] : []), sql`${at} >= ${since}`];
     if (until !== undefined) conditions.push(sql`${at} < ${until}`);
-    // Of one moment those by operators are listed first.
-    const below = before && (isByKey(before) ? numberOf(before) : Number.MAX_SAFE_INTEGER);
-    if (before) conditions.push(sql`(${at}, id) < (${before.at}, ${below})`);
+    if (before) conditions.push(sql`(${at}, id) < (${before.at}, ${numberBelow(before, 1)})`);
     const rows = await this.rows<Tables['changes']>(
       sql`select * from changes ${where(conditions)} order by ${at} desc, id desc limit ${limit}`,
     );
     return rows.map(toEntryByKey);
+  }
+
+  /** The categories of a key that are still there: their creation has no entry, and no index finds them. */
+  async #readCategories(keyId: string, { since, until, before, limit }: AuditQuery): Promise<AuditEntry[]> {
+    const conditions = [sql`created_by = ${keyId} and created_at >= ${since}`];
+    if (until !== undefined) conditions.push(sql`created_at < ${until}`);
+    if (before) conditions.push(sql`(created_at, id) < (${before.at}, ${numberBelow(before, 2)})`);
+    const rows = await this.rows<Tables['categories']>(sql`
+      select * from categories ${where(conditions)} order by created_at desc, id desc limit ${limit}`);
+    return rows.map(({ name, ...row }) => ({ ...creationEntry(row, 'category.create', { name }), id: `c${row.id}` }));
   }
 }
 
@@ -145,15 +155,22 @@ function textFinder(text: string): (entry: AuditEntry) => boolean {
 }
 
 function newestFirst(one: AuditEntry, other: AuditEntry): number {
-  return other.at - one.at || Number(isByKey(one)) - Number(isByKey(other)) || numberOf(other) - numberOf(one);
+  return other.at - one.at || kindOf(one) - kindOf(other) || numberOf(other) - numberOf(one);
 }
 
-function isByKey({ id }: Pick<AuditEntry, 'id'>): boolean {
-  return id.startsWith(BY_KEY);
+/** The place of its kind among those of one moment: by operators, by keys, categories that keys created. */
+function kindOf({ id }: Pick<AuditEntry, 'id'>): number {
+  return ['', 'k', 'c'].findLastIndex((prefix) => id.startsWith(prefix));
 }
 
 function numberOf({ id }: Pick<AuditEntry, 'id'>): number {
-  return Number(id.replace(BY_KEY, ''));
+  return Number(id.replace(/^\D/, ''));
+}
+
+/** The number below which entries of a kind are listed behind another one, of those of its moment. */
+function numberBelow(entry: Pick<AuditEntry, 'id'>, kind: number): number {
+  if (kindOf(entry) === kind) return numberOf(entry);
+  return kindOf(entry) < kind ? Number.MAX_SAFE_INTEGER : 0;
 }
 
 /** A change to be recorded; `before` and `after` are null unless given. */
@@ -223,7 +240,7 @@ export function toEntry(row: Tables['audit_entries']): AuditEntry {
 function toEntryByKey(row: Tables['changes']): AuditEntry {
   const { id, at, kind, verb, target, key_id: actor, request_id: requestId, idempotency_key: idempotencyKey } = row;
   return {
-    id: `${BY_KEY}${id}`,
+    id: `k${id}`,
     at,
     operator: { actor, via: 'key' },
     action: `${kind}.${verb}` as AuditAction,
