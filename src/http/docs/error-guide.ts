@@ -13,7 +13,7 @@ export interface ErrorGuide {
 
 /** A code on the page of errors. */
 const SECTION =
-  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*What to do:\*\* (?<action>.+)\n- \*\*Message:\*\* (?<message>.+)$/gm;
+  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*Remedy:\*\* (?<action>.+)\n- \*\*Message:\*\* (?<message>.+)$/gm;
 
 /** Documents every error code: those of the public API by the page of errors, then those of the operator's alone. */
 export const ERROR_GUIDE = {
