@@ -125,13 +125,6 @@ test('a login made by a page of another site is refused', async () => {
   assert.equal((await login(service, token, own)).status, 303, 'and the link is not spent by it');
 });
 
-test('the cookie is for HTTPS alone where a proxy says that the operator came by it', async () => {
-  await using service = await testService();
-  const { token } = await loginLink(service);
-  const opened = await login(service, token, { 'x-forwarded-proto': 'https' });
-  assert.match(opened.headers.get('set-cookie') ?? '', /; Secure$/);
-});
-
 test('a planted session id is not adopted at the login', async () => {
   await using service = await testService();
   const planted = `pet_catalog_console=${'a'.repeat(43)}`;

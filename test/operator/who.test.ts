@@ -40,14 +40,6 @@ test('a link of another site leads to its page: the browser asks anew from a pag
   assert.match(await (await from({ cookie, 'sec-fetch-site': 'cross-site' })).text(), /<h1>Keys/);
 });
 
-test('two instances on one host keep a session each', async () => {
-  await using one = await testService();
-  await using other = await testService();
-  const [first, second] = [await signIn(one), await signIn(other)];
-  const both = { headers: { cookie: `${first.cookie}; ${second.cookie}` } };
-  assert.deepEqual([(await send(one, '/keys', both)).status, (await send(other, '/keys', both)).status], [200, 200]);
-});
-
 test(
   'an employee is out in one action: sessions, links, tokens and the tokens that they issued',
   BESIDE_SQLITE,
