@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Category, ChangedCategory } from './category.ts';
-import { CategoryList, categoryBytes, LIST_START_BYTES } from './category-list.ts';
+import { CategoryList } from './category-list.ts';
 
 const ascending = (items: readonly Category[]) => items.toSorted((a, b) => a.id - b.id);
 
@@ -13,15 +13,6 @@ function bodyOf(list: CategoryList): string {
 function textOf(body: CategoryList['body']): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
-
-test('the bytes of a list are counted by category', () => {
-  const all = [
-    { id: 1, name: 'é' },
-    { id: 20, name: '🐕', description: '' },
-  ];
-  const bytes = all.reduce((sum, each) => sum + categoryBytes(each), LIST_START_BYTES);
-  assert.equal(Buffer.byteLength(bodyOf(new CategoryList(all))), bytes);
-});
 
 test('categories appended during a reload are not lost', async () => {
   const list = new CategoryList([{ id: 1, name: 'a' }]);

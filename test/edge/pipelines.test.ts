@@ -83,16 +83,6 @@ describe('connections', () => {
     await sent;
   });
 
-  test('100 is sent only when the key, the media type and the size are valid', async () => {
-    await using raw = await openRaw(service.url);
-    await raw.send(withKey(post('', LENGTH, 'Expect: 100-continue')));
-    assert.equal((await raw.answer()).status, 100);
-    await raw.send(BODY);
-    assert.equal((await raw.answer()).status, 201);
-    await raw.send(request('POST /v1/categories HTTP/1.1', HOST, LENGTH, 'Expect: 100-continue'));
-    assert.equal((await raw.answer()).status, 401);
-  });
-
   for (const [title, head, bytes] of [
     ['10 MB with a length', post('', `Content-Length: ${10 * MEBIBYTE}`), Buffer.alloc(10 * MEBIBYTE, 'x')],
     ['10 MB in one chunk', post('A00000\r\n', CHUNKED), Buffer.alloc(10 * MEBIBYTE, 'x')],
