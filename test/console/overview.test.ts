@@ -150,18 +150,6 @@ test('without its database the overview shows what this instance knows by itself
   assert.doesNotMatch(text, /id="health"|Signed in as/, 'a session is needed for these');
 });
 
-test('an overview without a key says what to do, and one with some has no requests yet', async () => {
-  await using service = await testService();
-  const operator = await signIn(service);
-  const none = '<strong>There is no key yet.</strong></p><p>Every request to the API needs one. <a ';
-  assert.ok((await operator.page('')).includes(none));
-  await service.issue();
-  assert.match(
-    await operator.page('?sort=refused'),
-    /Keys with most refusals .*<p class="soft">None in the last hour\.</s,
-  );
-});
-
 test('requests of late are those between two looks, of the last minute at most', async () => {
   const metrics = createMetrics();
   let nowMs = 0;

@@ -106,19 +106,6 @@ test('what an earlier round left behind the end of the log is no damage', () => 
   assert.equal(findDamage(file, { read: () => flipped(log, frameAt(0) + 9) }), undefined, 'a damaged salt at its end');
 });
 
-test('pages that are neither in the file nor in the log are damage, and those of either are not', () => {
-  using folder = temporaryFolder();
-  const { file, log } = writtenLog(folder.path, inserts(3, 'zeroblob(20000)'));
-  assert.equal(findDamage(file), undefined, 'the log has the pages that the file has not');
-  const pages = log.readUInt32BE(frameAt(commitsIn(log)[2] ?? 0) + 4);
-  truncateSync(file, 4_096);
-  assert.equal(findDamage(file), `it has 4096 bytes, and should have ${pages * 4_096}`);
-  truncateSync(file, 0);
-  assert.equal(findDamage(file), 'it is missing or empty, while its log holds transactions (3)');
-  truncateSync(`${file}-wal`, 0);
-  assert.equal(findDamage(file), undefined, 'an empty file is a new database');
-});
-
 test('a page that only a torn transaction has is missing', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path, [...inserts(1), 'INSERT INTO b VALUES (zeroblob(20000))']);
