@@ -57,17 +57,6 @@ test('of the refusals of a key within a minute the first ten and the last ten ar
   fc.assert(property, { numRuns: 60 });
 });
 
-test('requests are selected by outcome and key, newest first', () => {
-  const recent = new RecentRequests();
-  for (const [index, status] of [200, 429, 404, 200, 503].entries()) {
-    recent.record(answered(`r${index}`, status), `key_${index % 2}`, 1_800_000_000 + index);
-  }
-  const ids = (query: object) => recent.list({ limit: 10, ...query }).map(({ requestId }) => requestId);
-  assert.deepEqual(ids({}), ['r4', 'r3', 'r2', 'r1', 'r0']);
-  assert.deepEqual(ids({ outcome: 'clientErrors' }), ['r2']);
-  assert.deepEqual(ids({ outcome: 'served', keyId: 'key_1' }), ['r3']);
-});
-
 for (const keys of [1, 1_000]) {
   test(`with keys: ${keys}, 50,000 requests leave nothing in the heap that only a full collection would take`, () => {
     setFlagsFromString('--expose-gc');

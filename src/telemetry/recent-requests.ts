@@ -1,4 +1,3 @@
-import { type Outcome, outcomeOf } from '../catalog/usage.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { AnsweredRequest } from './events.ts';
 import { clientOf } from './user-agent.ts';
@@ -37,7 +36,6 @@ export interface RecentQuery {
   readonly keyId?: string | undefined;
   /** A status such as 429, or a class such as 4xx. */
   readonly status?: string | undefined;
-  readonly outcome?: Outcome | undefined;
   readonly route?: string | undefined;
   /** A part of the client's `User-Agent`, regardless of case. */
   readonly client?: string | undefined;
@@ -95,12 +93,11 @@ export class RecentRequests {
   }
 
   list(query: RecentQuery): RecentRequest[] {
-    const { limit, keyId, status, outcome, route, client, keyIds, since = 0, until, before } = query;
+    const { limit, keyId, status, route, client, keyIds, since = 0, until, before } = query;
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`);
     return this.#newest(
       (request) =>
         (hasStatus?.test(`${request.status}`) ?? true) &&
-        (outcome === undefined || outcomeOf(request.status) === outcome) &&
         (route === undefined || request.route === route) &&
         (client === undefined || (request.client ?? '').toLowerCase().includes(client.toLowerCase())) &&
         (keyIds?.has(request.keyId) ?? true) &&
