@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { PLANS } from '../../src/catalog/plan.ts';
-import { OPERATOR } from '../kit/operator.ts';
-import { type Check, insert, NOW } from '../kit/storage/bench.ts';
+import { type Check, insert } from '../kit/storage/bench.ts';
 import { auditContract } from './audit.ts';
 import { bansContract } from './bans.ts';
 import { categoriesContract } from './categories.ts';
@@ -25,15 +23,6 @@ export function storageContract(check: Check): void {
   usageContract(check);
   sessionsContract(check);
   tokensContract(check);
-
-  check('missing records are not found', async ({ storage }) => {
-    assert.equal(await storage.categories.find(1), undefined);
-    assert.equal(await storage.keys.findBySecret('none'), undefined);
-    assert.equal(await storage.keys.find('key_none'), undefined);
-    assert.equal(await storage.keys.revoke('key_none', NOW, OPERATOR), undefined);
-    assert.equal(await storage.keys.update('key_none', { plan: 'pro', limits: PLANS.pro }, OPERATOR), undefined);
-    assert.equal(await storage.limits.counts('key_none'), undefined);
-  });
 
   check('closing twice is closing once', async ({ storage }) => {
     await Promise.all([storage[Symbol.asyncDispose](), storage[Symbol.asyncDispose]()]);
