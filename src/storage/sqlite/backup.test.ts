@@ -116,8 +116,9 @@ test('a backup is a private copy, made while the database is in use, and replace
   const there = `${to} is there already; name another file, or add --force to replace it`;
   assert.throws(() => backUp(file, to, { force: false, now: NOW }), says(there));
   assert.deepEqual(namesIn(to), ['Dog']);
+  chmodSync(to, 0o644);
   backUp(file, to, { force: true, now: NOW });
-  assert.deepEqual(namesIn(to), ['Dog', 'Cat']);
+  assert.deepEqual([namesIn(to), statSync(to).mode & 0o777], [['Dog', 'Cat'], 0o600]);
   assert.ok(!existsSync(`${to}.unfinished`));
 });
 
