@@ -24,6 +24,7 @@ test('`console login` prints a link of the running service, wherever it listens,
       const { code, stdout, stderr } = await run(line.split(' '), options);
       assert.deepEqual([code, stdout], [1, ''], line);
       assert.match(stderr, /^pet-catalog: No service runs here that could be asked; run this on its machine/, line);
+      assert.match(stderr, / Its log has a line/, line);
     }
   }
 });
