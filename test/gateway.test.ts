@@ -49,8 +49,10 @@ test('Location and Link have the prefix', async () => {
 
 test('every page that a page leads to, and everything that it loads, is there behind the gateway', async () => {
   await using service = await testService(SETTINGS);
-  const home = await through(service, `${PREFIX}/`, { headers: { accept: 'text/html' } });
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const home = await through(service, `${PREFIX}/`, { headers: { accept } });
   assert.deepEqual([home.status, home.headers.get('location')], [303, `${PREFIX}/docs`]);
+  assert.equal(home.headers.get('cache-control'), 'public, max-age=300');
   const seen = new Set<string>();
   const queue = [`${PREFIX}/docs`, `${PREFIX}/docs/search.json`, `${PREFIX}/llms.txt`];
   for (let path = queue.shift(); path !== undefined; path = queue.shift()) {

@@ -363,14 +363,6 @@ test('the link of a deprecated operation leads to its section, which has the sam
   }
 });
 
-test('/ leads to the documentation', async () => {
-  const { status, headers } = await get(service, '/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
-  assert.deepEqual(
-    [status, headers.get('location'), headers.get('cache-control')],
-    [303, '/docs', 'public, max-age=300'],
-  );
-});
-
 test('the API catalog names the contract, the documentation and the health of the environment (RFC 9727)', async () => {
   await using service = await testService({
     ENVIRONMENT: 'staging',

@@ -11,7 +11,6 @@ import { readContract } from '../kit/contract.ts';
 import { testService } from '../kit/service.ts';
 
 interface Contract {
-  readonly servers: readonly { readonly url: string }[];
   readonly security: unknown;
   readonly paths: Record<string, Record<string, ContractOperation>>;
   readonly components: {
@@ -114,19 +113,14 @@ test('the order of the example can be placed, and cancelled years later', async 
   assert.equal((await send('DELETE', order)).status, 204);
 });
 
-test('the served contract carries the real addresses, as JSON and as YAML, and needs no key', async () => {
-  await using service = await testService({ STAGING_BASE_URL: 'https://staging.example.org/v1/' });
+test('the contract is served whole, as JSON and as YAML, and needs no key', async () => {
+  await using service = await testService();
   const origin = service.url.replace('/v1', '');
   const response = await fetch(`${origin}/openapi.json`);
   const served = (await response.json()) as Contract;
-  assert.equal(response.headers.get('content-type'), 'application/json');
   assert.equal(response.headers.get('x-ratelimit-limit'), null);
   const again = { headers: { 'if-none-match': response.headers.get('etag') ?? '' } };
   assert.equal((await fetch(`${origin}/openapi.json`, again)).status, 304);
-  assert.deepEqual(
-    served.servers.map(({ url }) => url),
-    [service.url, 'https://staging.example.org/v1'],
-  );
   assert.deepEqual(served.paths, committed.paths);
   assert.deepEqual(parse(await (await fetch(`${origin}/openapi.yaml`)).text()), served);
 });
