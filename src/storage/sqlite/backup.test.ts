@@ -137,7 +137,7 @@ test('a backup goes nowhere where it would be lost or do harm', async () => {
   const nowhere = place.in('none/copy.db');
   refused(nowhere, `There is no folder ${place.in('none')} for the backup; make it`);
   mkdirSync(place.in('folder'));
-  refused(place.in('folder'), /^Cannot back .*x\.db up to .*folder: EISDIR/);
+  refused(place.in('folder'), /^Cannot back .*x\.db up to .*folder: EISDIR(?!.*unfinished)/);
   assert.ok(!existsSync(place.in('folder.unfinished')), 'an unfinished copy is removed');
   assert.deepEqual(namesIn(file), ['Cat']);
 });
