@@ -125,7 +125,10 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     if (before) conditions.push(sql`(created_at, id) < (${before.at}, ${numberBelow(before, 2)})`);
     const rows = await this.rows<Tables['categories']>(sql`
       select * from categories ${where(conditions)} order by created_at desc, id desc limit ${limit}`);
-    return rows.map(({ name, ...row }) => ({ ...creationEntry(row, 'category.create', { name }), id: `c${row.id}` }));
+    return rows.map(({ name, description, ...row }) => {
+      const after = description === null ? { name } : { name, description };
+      return { ...creationEntry(row, 'category.create', after), id: `c${row.id}` };
+    });
   }
 }
 
