@@ -156,11 +156,6 @@ test('a filter that selects by nothing there can be is refused, and an empty one
     }
     await operator.page(`/${list}?${names.map((name) => `${name}=`).join('&')}`);
   }
-  for (const right of [
-    '/keys?state=active&plan=free&expiresBefore=7d&sort=newest',
-    '/requests?status=200&route=/v1/pets',
-  ])
-    await operator.page(right);
   const selected = async (path: string) =>
     [...(await operator.page(path)).matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
   assert.deepEqual(await selected('/keys'), ['', '', '', '', '', 'newest']);

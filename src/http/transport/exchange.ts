@@ -317,9 +317,9 @@ function traceIdOf(header: string | string[] | undefined): string | undefined {
   return version === 'ff' || (version === '00' && rest !== '') ? undefined : traceId;
 }
 
-/** Creates a generator of unique ids: a random prefix per process and a counter, which is cheaper than random ids. */
+/** Creates a generator of unique ids: a random prefix per process, which begins no option (`-`), and a counter. */
 export function requestIds(): () => string {
-  const prefix = `${randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url')}.`;
+  const prefix = `${randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url').replace(/^-/, '_')}.`;
   let count = 0;
   return () => {
     count += 1;

@@ -9,7 +9,7 @@ import { manualClock } from '../../../test/kit/clock.ts';
 import { HOST, request } from '../../../test/kit/edge/corpus.ts';
 import { openRaw } from '../../../test/kit/edge/raw.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, requestIds } from './exchange.ts';
 import { openListener } from './listener.ts';
 
 /** How a port is opened and closed, and what is said of input that is no request. */
@@ -17,6 +17,10 @@ import { openListener } from './listener.ts';
 const GET = request('GET / HTTP/1.1', HOST);
 const LARGE = 'x'.repeat(32 * 1024 * 1024);
 const GRACE_MS = 7_000;
+
+test('no command takes the id of a request for an option', () => {
+  for (let started = 0; started < 1_000; started += 1) assert.match(requestIds()(), /^[A-Za-z0-9_][\w-]*\.1$/);
+});
 
 /** A listener with one answer to all, and its connections. */
 async function opened(serve: (exchange: Exchange) => void = (exchange) => exchange.answer({ status: 200, body: 'x' })) {
