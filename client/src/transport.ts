@@ -8,7 +8,7 @@ import type { ChangeOptions, Clock, CreateOptions, PetCatalogOptions, ResponseEv
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
-const VERSION = '0.3.0';
+const VERSION = '0.4.0';
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const RETRIES_MAX = 4;
