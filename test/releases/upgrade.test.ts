@@ -42,15 +42,14 @@ for (const version of VERSIONS) {
     const rows = new Map<string, number>();
     await using kept = await restored({ version, engine: 'sqlite' });
     using database = new DatabaseSync(kept.file);
-    // Of a rehearsal nothing but its mark is read.
-    const tables = "select name from sqlite_master where type = 'table' and name not like 'rehears%'";
+    // Of a rehearsal nothing but its mark is read; since 0.4.0 nothing writes the other two.
+    const tables = `select name from sqlite_master where type = 'table' and name not like 'rehears%'
+      and name not in ('route_usage', 'console_logins')`;
     for (const { name } of database.prepare(tables).all())
       rows.set(`${name}`, Number(database.prepare(`select count(*) as count from "${name}"`).get()?.count));
-    assert.ok(rows.size > 20);
-    assert.deepEqual(
-      [...rows].filter(([, count]) => count === 0),
-      [],
-    );
+    assert.ok(rows.size > 15);
+    const empty = [...rows].filter(([, count]) => count === 0);
+    assert.deepEqual(empty, []);
   });
 
   for (const engine of ENGINES) {
