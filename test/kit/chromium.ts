@@ -36,7 +36,7 @@ export function suiteBrowser(): SuiteBrowser {
   };
 }
 
-/** Starts the browser of this machine, without background network traffic. Throws if there is none. */
+/** Starts the browser of this machine, in UTC, without background network traffic. Throws if there is none. */
 export async function startChromium(): Promise<Browser> {
   const found = findChromium();
   if ('missing' in found) throw new Error(found.missing);
@@ -44,7 +44,7 @@ export async function startChromium(): Promise<Browser> {
 }
 
 function launch(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ARGUMENTS });
+  return chromium.launch({ executablePath, args: ARGUMENTS, env: { ...process.env, TZ: 'UTC' } });
 }
 
 /**
