@@ -71,7 +71,7 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const { via, key, owner, target, actor, action, text } = query;
     const isByKeys = via === 'key' || key !== undefined || owner !== undefined;
     const tests = text === undefined ? [] : [textFinder(text)];
-    const ofOperators: Source = { read: (page) => this.#readOperators({ ...query, ...page }), tests };
+    const ofOperators: Source = { read: (page) => this.#readOperators(page), tests };
     if (via !== undefined && via !== 'key') return isByKeys ? [] : [ofOperators];
     if (!isByKeys && (target === undefined || target === SERVICE_TARGET)) return [ofOperators];
     const ofOwner = sql`select id from api_keys where owner = ${owner}`;
@@ -85,9 +85,8 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const ofTarget = id > 0 ? CHANGED.map((kind) => sql`kind = ${kind} and target = ${id}`) : [];
     const ranges = target === undefined ? (keys?.map((each) => sql`key_id = ${each}`) ?? [undefined]) : ofTarget;
     const ofKeys = ranges.map((range): Source => ({ read: (page) => this.#readKeys(range, page), tests }));
-    const isOfCreates = target === undefined && (action ?? 'category.create') === 'category.create';
-    for (const keyId of (isOfCreates && keys) || [])
-      ofKeys.push({ read: (page) => this.#readCategories(keyId, page), tests });
+    if (keys && target === undefined && (action ?? 'category.create') === 'category.create')
+      ofKeys.push({ read: (page) => this.#readCategories(page), tests });
     return isByKeys ? ofKeys : [ofOperators, ...ofKeys];
   }
 
@@ -118,10 +117,11 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     return rows.map(toEntryByKey);
   }
 
-  /** The categories of a key that are still there: their creation has no entry, and no index finds them. */
-  async #readCategories(keyId: string, { since, until, before, limit }: AuditQuery): Promise<AuditEntry[]> {
-    const conditions = [sql`created_by = ${keyId} and created_at >= ${since}`];
-    if (until !== undefined) conditions.push(sql`created_at < ${until}`);
+  /** The categories that keys created and that are still there, in one scan: no entry has them, and no index. */
+  async #readCategories({ key, owner, since, until, before, limit }: AuditQuery): Promise<AuditEntry[]> {
+    const conditions = [sql`created_at >= ${since} and created_at < ${until ?? Number.MAX_SAFE_INTEGER}`];
+    if (key !== undefined) conditions.push(sql`created_by = ${key}`);
+    if (owner !== undefined) conditions.push(sql`created_by in (select id from api_keys where owner = ${owner})`);
     if (before) conditions.push(sql`(created_at, id) < (${before.at}, ${numberBelow(before, 2)})`);
     const rows = await this.rows<Tables['categories']>(sql`
       select * from categories ${where(conditions)} order by created_at desc, id desc limit ${limit}`);
