@@ -28,13 +28,9 @@ test('the page of requests is filtered by key, status and route, and says that i
   assert.deepEqual(await shown(`?key=${two.key.id}`), ['third']);
   assert.deepEqual(await shown('?key=one'), ['first', 'second']);
   const { durationMs = 0 } = service.events.answered.find(({ requestId }) => requestId === 'third') ?? {};
-  const took = `${Number(durationMs.toFixed(3)).toFixed(1)} ms`;
-  assert.ok(
-    (await operator.page(`/requests?key=${two.key.id}`)).includes(
-      `class="number"><div>${took.replace(' ms', '')}</div>`,
-    ),
-  );
-  assert.ok((await operator.page('/requests/why?q=third')).includes(`, after ${took}</dd>`));
+  const took = Number(durationMs.toFixed(3)).toFixed(1);
+  assert.ok((await operator.page('/requests?status=2xx')).includes(`class="number"><div>${took}</div>`));
+  assert.ok((await operator.page('/requests/why?q=third')).includes(`, after ${took} ms</dd>`));
   assert.deepEqual(await shown('?status=2xx&route=/v1/pets'), ['third']);
   const following = await operator.page('/requests?status=2xx');
   assert.match(following, / id="rows" data-live>/);
@@ -188,12 +184,8 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
     [wanted.headers.get('location'), wanted.headers.get('set-cookie')],
     [`/console/keys?q=${key.prefix}`, null],
   );
-  for (const path of ['', '/keys', '/audit']) {
-    assert.match(
-      await operator.page(path),
-      /<form class="look-up"[^>]*action="\/console\/requests\/why">\s*<input name="q"/,
-    );
-  }
+  const search = /<form class="look-up"[^>]*action="\/console\/requests\/why">\s*<input name="q"/;
+  for (const path of ['', '/keys', '/audit']) assert.match(await operator.page(path), search);
 });
 
 test('the beginning of a secret that was rotated leads to its key through the audit', async () => {

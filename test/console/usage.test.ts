@@ -117,7 +117,7 @@ test('charts, tables and exports have the time of the address, and a bar leads t
   );
   assert.equal((await operator.get('/owner?owner=cus_1&since=x')).status, 400);
 
-  const { key, secret } = await service.issue({ name: 'now' });
+  const { key, secret } = await service.issue({ name: 'now', owner: 'cus_10' });
   await service.call(secret, '/pets');
   const minutes = async (from: string, to: string) =>
     (await operator.page(`/requests?since=2026-01-01+${from}&until=2026-01-01+${to}`)).match(
@@ -127,6 +127,10 @@ test('charts, tables and exports have the time of the address, and a bar leads t
   await operator.get('/usage/export?owner=cus_1&by=month&group=key&since=2y');
   const ofKey = await operator.page(`/keys/${key.id}?since=1h`);
   assert.ok(ofKey.includes(`href="/console/requests?key=${key.id}&amp;since=2026-01-01+12%3A00&amp;`));
+  const [, ofOwner = ''] = /\/console(\/requests\?owner=[^"]*)/.exec(await operator.page('/owner?owner=cus_10')) ?? [];
+  assert.match(await operator.page(ofOwner.replaceAll('&amp;', '&')), />now</);
+  const ofAnother = ofOwner.replaceAll('&amp;', '&').replace('cus_10', 'cus_1');
+  assert.match(await operator.page(ofAnother), /No request found/, 'of that owner alone');
   const last = await operator.page('?since=1h');
   assert.match(last, /href="\/console\/requests\?since=2026-01-01\+12%3A00&amp;until=2026-01-01\+12%3A01"/);
 });

@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { readMoment } from '../api/filters.ts';
-import { addressOf, choiceLinks, textField } from './frame/list.ts';
+import { addressOf, choiceLinks, type ListQuery, textField } from './frame/list.ts';
 
 /** A time range of the console, in steps that a chart draws and a table lists. */
 export interface Range extends Steps {
@@ -118,11 +118,11 @@ function othersIn(query: URLSearchParams): [string, string][] {
 }
 
 /** Makes the addresses of the steps of a range: the same page at finer steps, or the requests of a minute. */
-export function stepLink({ path, query }: Exchange, { stepSeconds }: Range, key = ''): (at: number) => string {
+export function stepLink({ path, query }: Exchange, { stepSeconds }: Range, of: ListQuery): (at: number) => string {
   const others = othersIn(query);
   return (at) => {
     const time = { since: minuteText(at), until: minuteText(at + stepSeconds) };
-    if (stepSeconds === MINUTE_SECONDS) return `/console${addressOf('/requests', { key, ...time })}`;
+    if (stepSeconds === MINUTE_SECONDS) return `/console${addressOf('/requests', { ...of, ...time })}`;
     return `${addressOf(path, { ...Object.fromEntries(others), ...time })}#since-links`;
   };
 }

@@ -39,7 +39,7 @@ export async function usageOf(
   const { period, since, until, stepSeconds: step, stepWords } = range;
   const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since, until });
   const limit = stepWords === 'minute' ? limits?.minute : stepWords === 'day' ? limits?.day : undefined;
-  const link = stepLink(exchange, range, selection.keyId ?? selection.owner);
+  const link = stepLink(exchange, range, { key: selection.keyId, owner: selection.owner });
   const sorts = USAGE_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
   const tables: Html[] = [];
   for (const group of groups) tables.push(html`\n${await sumsSection(context, { group, range, ...selection })}`);
