@@ -55,7 +55,7 @@ test('a wrong command line exits with 2 and says what to write, any other failur
       2,
       '--since is "x"; send a date and time such as 2027-01-31 18:00 (UTC), a date, RFC 3339, or a duration such as 90s or 30d',
     ],
-    ['usage key_none', 1, 'There is no key key_none'],
+    ['usage --by minute --group route', 2, 'Minutes know no routes; send --by as hour, day or month'],
     ['categories export --format xml', 2, 'There is no format xml; the formats are json, ndjson, csv'],
     ['categories import names', 2, 'Cannot tell the format of names by its extension; add --format'],
     ['categories import one.ndjson', 1, 'Nothing was imported: one.ndjson has 1 invalid record'],

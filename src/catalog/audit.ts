@@ -54,6 +54,9 @@ export const SERVICE_EVENTS = [
   'access_checked',
 ] as const;
 
+/** The actions and events of earlier releases, whose entries are there still. */
+export const PAST_ACTIONS = ['console.offer', 'clock.turn', 'descriptors_exhausted', 'descriptors_freed'] as const;
+
 export type AuditAction = (typeof AUDIT_ACTIONS)[number] | (typeof SERVICE_EVENTS)[number];
 
 /** An event in the life of the service; `at` in Unix seconds. */

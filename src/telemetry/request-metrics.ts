@@ -1,7 +1,7 @@
 import type { MetricValueWithName } from 'prom-client';
 
 /** Methods with a label of their own. Callers may send many others, and each would stay for ever. */
-const METHODS: ReadonlySet<string> = new Set(['', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+export const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Upper bounds of the buckets of the histogram, in seconds; a further one holds what took longer. */
 export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
@@ -91,7 +91,7 @@ export class RequestDurations {
 
 /** The method as usage and metrics name it. */
 export function methodLabel(method: string): string {
-  return METHODS.has(method) ? method : 'other';
+  return METHODS.has(method) || method === '' ? method : 'other';
 }
 
 /** The exposed values of a series: cumulative buckets, sum and count. */

@@ -4,8 +4,7 @@ import { ALL_KEYS, type UsageCounts } from '../../src/catalog/usage.ts';
 import { NO_COUNTS } from '../../src/catalog/window-counts.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
-import { apiClient } from '../kit/operator.ts';
-import { json, type TestService, testService } from '../kit/service.ts';
+import { type TestService, testService } from '../kit/service.ts';
 import { addUsage } from '../kit/usage.ts';
 
 /** The numbers on the console's pages, exactly: of two routes, two days, two keys and all four outcomes. */
@@ -137,9 +136,6 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
   const why = await operator.page(`/keys/${key.id}`);
   const refusal = 'The latest refusal, one request of 2026-01-01 12:00:00 UTC : Over the limit of the minute: ';
   assert.ok(plain(why).includes(refusal));
-  const client = await apiClient(service, 'viewer');
-  const { sentence } = await json<{ sentence: string }>(client.send('GET', `/why/${key.id}`));
-  assert.match(sentence, /^Over the limit of the minute/, 'by the API too');
   const ban = { keyId: key.id, startedAt: now - DAY, endsAt: now - DAY + 300, level: 1, reason: 'hasty' };
   for (let day = 20; day > 1; day -= 1)
     await storeBan(service.storage, { ...ban, startedAt: now - day * DAY, endsAt: now - day * DAY + 60 });

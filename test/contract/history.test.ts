@@ -19,6 +19,10 @@ const ALLOWED_FOR_OPERATORS: Readonly<Record<string, string>> = {
   '/components/schemas/KeyRequest/required/userAgent': 'a member that every answer has',
   '/components/schemas/AuditEntry/required/id': 'a member that every answer has',
   '/components/schemas/AuditEntry/properties/via/enum/key': 'a way that is listed only where it is asked for',
+  '/paths//audit/get/parameters/action/schema': 'an action that there is not is refused; it found nothing',
+  '/paths//audit/get/parameters/key/schema': 'so is a key',
+  '/paths//usage/get/parameters/key/schema': 'so is a key',
+  '/paths//usage/get/parameters/route/schema': 'so is a route',
   '/components/schemas/AuditEntry/properties/via/enum/proxy': 'a way in that is there only once it is set up',
 };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
+import { issueToken } from '../../src/catalog/operator/access.ts';
 import { apiClient, callApi, OPERATOR } from '../kit/operator.ts';
 import { json, testService } from '../kit/service.ts';
 
@@ -40,7 +40,7 @@ test('a token ends when it expires and as soon as it is revoked, with the same a
   await setRole('root');
   assert.equal((await client.send('GET', '/keys')).status, 401, 'a role that there is not may be a damaged one');
   await setRole('viewer');
-  await revokeToken({ storage, now: clock.now().unix, by: OPERATOR }, client.token.id);
+  await storage.tokens.revoke(client.token.id, clock.now().unix, OPERATOR);
   const revoked = await client.send('GET', '/keys');
   const unknown = await client.send('GET', '/keys', undefined, { authorization: `Bearer ${client.secret}x` });
   assert.deepEqual([revoked.status, await revoked.text()], [401, await unknown.text()]);

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { storeBan } from '../kit/bans.ts';
+import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
+import { commandsOn } from '../kit/process.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 import { addUsage, LIST, usageAt } from '../kit/usage.ts';
 
@@ -41,8 +43,7 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
   assert.deepEqual(await sums('by=day&since=30d'), ['2026-01-01T00:00:00Z 123']);
   const { lastUsedAt } = await json<{ lastUsedAt: string }>(client.send('GET', `/keys/${one}`));
   assert.equal(Date.parse(lastUsedAt) / 1_000, now - 3 * MINUTE);
-  for (const query of ['by=week', 'since=x', 'limit=1001', 'until=2026-13-01T00:00:00Z', 'since=1h&since=2h'])
-    assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
+  assert.equal((await client.send('GET', '/usage?since=1h&since=2h')).status, 400);
 });
 
 test('usage is summed by owner or route, and each as a series, in pages', async () => {
@@ -83,7 +84,7 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
   for (const since of ['1h', '3d', '60d'])
     assert.deepEqual(await rows(`${ofRoute}&since=${since}`), [`${one}: 2`], since);
   assert.deepEqual(await rows(`${ofRoute}&key=${one}&by=month`), ['2026-01-01T00 undefined: 2']);
-  assert.deepEqual(await rows('route=GET+/v1/none'), []);
+  assert.deepEqual(await rows('route=GET+/v1/inventory'), []);
   const byMonth = '/usage?group=route&by=month&owner=cus_1&since=60d';
   const csv = await (await client.send('GET', byMonth, undefined, { accept: 'text/csv' })).text();
   assert.deepEqual(csv.match(/^[^,]*,[^,]*,[^,]*/gm), [
@@ -94,8 +95,8 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
   ]);
   for (const [query, said] of [
     ['group=plan', 'group is "plan"'],
-    [`route=${encodeURIComponent(create)}&by=minute`, 'Minutes know no routes; send by=hour, by=day or by=month'],
-    ['group=route&by=minute', 'Minutes know no routes; send by=hour, by=day or by=month'],
+    [`route=${encodeURIComponent(create)}&by=minute`, 'Minutes know no routes; send by as hour, day or month'],
+    ['group=route&by=minute', 'Minutes know no routes; send by as hour, day or month'],
     ['since=1h&until=2h', 'until is 2026-01-01T10:00:00Z, before since (2026-01-01T11:00:00Z); send a later one'],
   ] as const) {
     const answer = await client.send('GET', `/usage?${query}`);
@@ -156,7 +157,6 @@ test('the audit is paged, filtered and told however old it is', async () => {
     ['key.revoke 2027-02-05T12:00:00Z'],
   );
   assert.equal((await json<object[]>(client.send('GET', `/audit?target=${last}`))).length, 2);
-  assert.deepEqual(await json(client.send('GET', '/audit?actor=none')), []);
 });
 
 /** Adds usage in the minute of a moment. */
@@ -175,6 +175,39 @@ async function use(
     route,
   );
 }
+
+test('a filter by a key, route or action that there is not is refused at every door, with the nearest one', async () => {
+  await using service = await testService();
+  const [client, operator] = [await apiClient(service, 'viewer'), await signIn(service, 'viewer')];
+  const command = commandsOn(service);
+  const [shop, other] = [await service.issue({ name: 'web shop' }), await service.issue({ name: 'other' })];
+  const [one, two] = [shop.key.id, other.key.id];
+  for (const [list, name, text, meant] of [
+    ['audit', 'key', `${one.slice(0, -1)}-`, one],
+    ['audit', 'key', `kye${two.slice(3)}`, two],
+    ['audit', 'key', 'shop', one],
+    ['audit', 'key', 'nowhere', undefined],
+    ['audit', 'action', 'key.revok', 'key.revoke'],
+    ['audit', 'action', 'start', 'started'],
+    ['requests', 'route', '/v1/petz', '/v1/pets'],
+    ['usage', 'route', 'GET /v1/petz', 'GET /v1/pets'],
+  ] as const) {
+    const said = `is "${text}"; ${meant ? `did you mean ${meant}?` : 'the list of keys shows them all'}`;
+    const query = new URLSearchParams({ [name]: text });
+    const { message } = await json<{ message: string }>(client.send('GET', `/${list}?${query}`));
+    assert.equal(message, `${name} ${said}`);
+    const page = await operator.get(`/${list}${list === 'usage' ? '/export' : ''}?${query}`);
+    const shown = `>${name} ${said.replaceAll('"', '&quot;')}${meant ? '' : '.'}</p>`;
+    assert.ok((await page.text()).includes(shown), shown);
+    if (list === 'requests') continue;
+    const { code, stderr } = await command(`${list} --${name} '${text}'`);
+    assert.deepEqual([code, stderr.trim()], [2, `pet-catalog: --${name} ${said}`]);
+  }
+  const secret = await json<{ message: string }>(client.send('GET', `/audit?key=${shop.secret}`));
+  assert.match(secret.message, new RegExp(`^key is "${shop.key.prefix}"; did you mean ${one}\\?$`));
+  for (const known of [`audit?key=${two}`, 'audit?action=console.offer', 'usage?route=PUT+/v1/pets'])
+    assert.equal((await client.send('GET', `/${known}`)).status, 200, known);
+});
 
 interface KeyRequest {
   readonly requestId: string;
@@ -252,10 +285,8 @@ test('every answer to a request with a key is found by its id and by its key, a 
     ['/requests/without', 404, unkept],
     ['/requests/none', 404, unkept],
     ['/keys/key_none/requests', 404, 'There is no key key_none; the list of keys shows them all'],
-    [`${own}?status=x`, 400, 'status is "x"; send a status such as 429, or 4xx'],
     [`${own}?status=4x`, 400, 'status is "4x"; send a status such as 429, or 4xx'],
     [`${own}?limit=401`, 400, 'limit is "401"; send a whole number from 1 to 400'],
-    [`${own}?limit=0`, 400, 'limit is "0"; send a whole number from 1 to 400'],
   ] as const) {
     const answer = await client.send('GET', path);
     assert.deepEqual([answer.status, (await json<{ message: string }>(answer)).message], [status, message], path);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';
-import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
+import { issueToken } from '../../src/catalog/operator/access.ts';
 import { loginLink, send, signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { BESIDE_SQLITE, commandsOn, noteForCommands } from '../kit/process.ts';
@@ -62,8 +62,6 @@ test(
     for (const name of ['dana', 'dana', 'billing']) await issueToken(context, { name, role: 'keys' });
     const byDana = { ...context, by: { actor: 'dana', via: 'console' } } as const;
     await issueToken(byDana, { name: 'reports', role: 'keys' });
-    const { token: gone } = await issueToken(context, { name: 'dana', role: 'keys' });
-    await revokeToken(context, gone.id);
     const status = async () => (await send(service, '/keys', { headers: { cookie } })).status;
     assert.equal(await status(), 200);
     const ended = await command('sessions end --actor dana --as erin');
@@ -79,17 +77,10 @@ test(
       active.map(({ name }) => name),
       ['billing'],
     );
-    const entries = await storage.audit.list({ since: 0, limit: 5 });
-    const [{ operator } = { operator: undefined }] = entries;
-    assert.deepEqual(
-      entries.map(({ action }) => action),
-      ['operator.revoke', 'operator.revoke', 'operator.revoke', 'console.revoke', 'console.revoke'],
-    );
-    assert.deepEqual([operator?.actor, operator?.via, typeof operator?.user], ['erin', 'cli', 'string']);
-    assert.equal((await command('sessions end')).code, 2);
-    assert.equal((await command('keys create --name shop --as erin')).code, 0);
-    assert.equal((await storage.audit.list({ since: 0, limit: 1 }))[0]?.operator.actor, 'erin');
     const { username } = userInfo();
+    const [latest] = await storage.audit.list({ since: 0, limit: 1 });
+    assert.deepEqual(latest?.operator, { actor: 'erin', via: 'cli', user: username });
+    assert.equal((await command('sessions end')).code, 2);
     const told = (await command('audit --limit 1')).stdout;
     assert.ok(told.includes(` erin (${username}) `), told);
     const says = `<bdi>erin</bdi></a> <span class="soft">cli, as the system’s user <bdi>${username}</bdi> says</span>`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hashSecret } from '../../src/catalog/api-key.ts';
-import { issueToken, revokeToken } from '../../src/catalog/operator/access.ts';
+import { issueToken } from '../../src/catalog/operator/access.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type Check, NOW } from '../kit/storage/bench.ts';
 
@@ -9,17 +9,14 @@ export function tokensContract(check: Check): void {
   check('a token is found by its hash until it is revoked, and the audit tells of both', async (bench) => {
     const context = { storage: bench.storage, now: NOW, by: OPERATOR };
     const { token, secret } = await issueToken(context, { name: 'billing', role: 'keys', expiresAt: NOW + 60 });
-    const over = issueToken(context, { name: 'over', role: 'keys', expiresAt: NOW });
-    await assert.rejects(over, { message: 'The expiry of a token must be in the future and within 100 years' });
     await bench.reopen();
     const { storage } = bench;
     assert.deepEqual(await storage.tokens.find(hashSecret(secret)), token);
     assert.equal(await storage.tokens.find('none'), undefined);
-    const later = { storage, now: NOW + 1, by: OPERATOR };
-    assert.equal((await revokeToken(later, token.id)).revokedAt, NOW + 1);
-    assert.equal((await revokeToken({ ...later, now: NOW + 2 }, token.id)).revokedAt, NOW + 1);
+    assert.equal((await storage.tokens.revoke(token.id, NOW + 1, OPERATOR))?.revokedAt, NOW + 1);
+    assert.equal((await storage.tokens.revoke(token.id, NOW + 2, OPERATOR))?.revokedAt, NOW + 1);
     assert.deepEqual(await storage.tokens.list(), [{ ...token, revokedAt: NOW + 1 }]);
-    await assert.rejects(revokeToken(later, 'op_none'), { code: 'not_found' });
+    assert.equal(await storage.tokens.revoke('op_none', NOW, OPERATOR), undefined);
     const entries = await storage.audit.list({ since: 0, limit: 10, target: token.id });
     assert.deepEqual(
       entries.map(({ action }) => action),

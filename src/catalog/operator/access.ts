@@ -1,7 +1,7 @@
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import { checkExpiry, checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
-import { CatalogError, invalid } from '../error.ts';
+import { invalid } from '../error.ts';
 import { quote } from '../validate.ts';
 
 /** The access of operators: roles, tokens of the API, sessions of the console. */
@@ -45,15 +45,9 @@ export function roleNamed(text: string): Role {
   throw invalid(`There is no role ${quote(text)}; the roles are ${ROLES.join(', ')}`);
 }
 
-interface TokenChange {
-  readonly storage: { readonly tokens: TokenStorage };
-  readonly now: number;
-  readonly by: Operator;
-}
-
 /** Issues a token with its secret, which exists nowhere else. Throws `validation_failed`. */
 export async function issueToken(
-  { storage, now, by }: TokenChange,
+  { storage, now, by }: { readonly storage: { readonly tokens: TokenStorage }; now: number; by: Operator },
   { name, role, expiresAt = null }: { name: string; role: Role; expiresAt?: number | null },
 ): Promise<{ token: OperatorToken; secret: string }> {
   checkName(name, 'token');
@@ -64,13 +58,6 @@ export async function issueToken(
   const token = { id, name, prefix, role, issuedBy: by.actor, createdAt: now, expiresAt, revokedAt: null };
   await storage.tokens.insert(token, hashSecret(secret), by);
   return { token, secret };
-}
-
-/** Revokes a token for good; a second time changes nothing. Throws `not_found`. */
-export async function revokeToken({ storage, now, by }: TokenChange, id: string): Promise<OperatorToken> {
-  const token = await storage.tokens.revoke(id, now, by);
-  if (!token) throw new CatalogError('not_found', `There is no token ${id}; the list of tokens shows them all`);
-  return token;
 }
 
 /** True if a text could have been issued as a token; rejects typos without a look-up. */

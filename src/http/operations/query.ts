@@ -5,8 +5,6 @@ import type { Described, Parameter } from './operation.ts';
 
 /** The longest text that selects, in code points. */
 export const TEXT_CHARACTERS_MAX = 255;
-/** RFC 3339, section 5.6. */
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
 
 /**
  * Checks that an operation has every parameter of a query: a mistyped filter must not answer with everything. Throws
@@ -49,16 +47,6 @@ export function choiceIn<T extends string>(query: URLSearchParams, name: string,
   const value = values.find((each) => each === text);
   if (value !== undefined || text === null) return value;
   throw invalid(`${name} is ${quote(text)}; send one of ${values.join(', ')}`);
-}
-
-/** Reads a moment by RFC 3339, in Unix seconds. Throws `validation_failed`. */
-export function momentOf(text: string, name: string): number {
-  const [, day] = DATE_TIME.exec(text) ?? [];
-  const ms = day === undefined ? Number.NaN : Date.parse(text.toUpperCase());
-  // `Date` would silently turn 30 February into 2 March.
-  if (!Number.isNaN(ms) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day ?? ''))
-    return Math.floor(ms / 1_000);
-  throw invalid(`${name} is ${quote(text)}; send a date and time such as 2026-01-01T12:00:00Z`);
 }
 
 /** An id in the query; undefined without it. Throws `validation_failed`, also for an id that cannot exist. */

@@ -1,7 +1,7 @@
-import { AUDIT_ACTIONS, WAYS } from '../../catalog/audit.ts';
+import { AUDIT_ACTIONS, PAST_ACTIONS, SERVICE_EVENTS, WAYS } from '../../catalog/audit.ts';
 import { importText } from '../../catalog/category.ts';
 import { auditJson } from '../../catalog/operator/json.ts';
-import { byChoice, byMoment, byText } from './filters.ts';
+import { byChoice, byKey, byMoment, byText } from './filters.ts';
 import { operate } from './operation.ts';
 import { AuditEntry } from './schema.ts';
 
@@ -9,6 +9,7 @@ import { AuditEntry } from './schema.ts';
 
 export type AuditJson = ReturnType<typeof auditJson>;
 
+const ACTIONS = [...AUDIT_ACTIONS, ...SERVICE_EVENTS, ...PAST_ACTIONS];
 const SPANS = ['24h', '7d', '30d'];
 
 export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
@@ -19,7 +20,7 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
   filters: {
     q: byText('Only changes from or to this text, as it stands', { label: 'Changed from or to', isWide: true }),
     actor: byText('Only changes by this system user, or by the token of this name', { label: 'Actor' }),
-    action: byText('Only changes of this kind, such as `key.revoke`, or events of the service, such as `started`', {
+    action: byChoice('Only changes of this kind, or events of the service, such as `started`', ACTIONS, {
       label: 'Action',
       choices: AUDIT_ACTIONS,
     }),
@@ -27,7 +28,7 @@ export const listAudit = operate('audit.list', 'listAudit', 'GET /audit', {
       label: 'Target (id)',
     }),
     via: byChoice('Only changes by this way, such as those by keys', WAYS, { label: 'Via' }),
-    key: byText('Only changes by the key with this id', { label: 'By key (id)' }),
+    key: byKey('Only changes by the key with this id', { label: 'By key (id)' }),
     owner: byText("Only changes by keys with this customer's id", { label: 'By keys of owner' }),
     since: byMoment('Only changes from this moment on', 'past', '7d', { label: 'Since', choices: SPANS }),
     until: byMoment('Only changes before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until' }),

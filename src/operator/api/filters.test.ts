@@ -1,11 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byMoment, byText, pageOfAll } from './filters.ts';
+import { byText, pageOfAll, readMoment } from './filters.ts';
 
-test('a duration counts from now, at most back to the beginning, and a moment is written as in forms too', () => {
-  const moment = (text: string, towards: 'past' | 'future') => byMoment('', towards, '').read(text, 'a', 100_000);
-  assert.deepEqual([moment('1d', 'past'), moment('2d', 'past'), moment('2d', 'future')], [13_600, 0, 272_800]);
-  assert.deepEqual([moment('1970-01-01T00:00:07Z', 'past'), moment('1970-01-02 00:01', 'past')], [7, 86_460]);
+test('a moment is the second that it lies in, in each form that there is, and the message names what was written', () => {
+  const now = 86_400;
+  for (const [text, moment] of [
+    ['1970-01-01T00:00:01.999Z', 1],
+    ['1970-01-01t01:00:02+01:00', 2],
+    ['1970-01-01T00:00:03.123456789-00:00', 3],
+    ['1970-01-03', 2 * now],
+    [' 1970-01-01 18:00 ', 64_800],
+    ['90s', now + 90],
+    ['1w', 8 * now],
+    ['1y', 366 * now],
+  ] as const)
+    assert.equal(readMoment(text, '--until', { now }), moment, text);
+  const past = ['1h', '2d'].map((text) => readMoment(text, '--until', { now, towards: 'past' }));
+  assert.deepEqual(past, [now - 3_600, 0], 'at most back to the beginning');
+  for (const text of ['1970-01-01T00:00:03.Z', '1970-01-01T00:00:03.1234567890Z', '1970-01-01T00:00:03', '2030-02-30'])
+    assert.throws(() => readMoment(text, '--until', { now }), {
+      code: 'validation_failed',
+      message: `--until is "${text}"; send a date and time such as 2027-01-31 18:00 (UTC), a date, RFC 3339, or a duration such as 90s or 30d`,
+    });
 });
 
 test('a text that selects has 255 characters at most, and no NUL', () => {

@@ -1,11 +1,19 @@
 import type { TSchema } from 'typebox';
+import { withoutSecret } from '../../catalog/api-key.ts';
 import { invalid } from '../../catalog/error.ts';
+import { nearest } from '../../catalog/nearest-name.ts';
 import type { Place } from '../../catalog/resource.ts';
+import type { Storage } from '../../catalog/storage.ts';
 import { quote } from '../../catalog/validate.ts';
-import { momentOf, TEXT_CHARACTERS_MAX } from '../../http/operations/query.ts';
+import { TEXT_CHARACTERS_MAX } from '../../http/operations/query.ts';
 import { parseDuration } from '../../stdx/duration.ts';
 
 /** The query parameters of operations: how each is read, documented, and offered in a form. */
+
+/** RFC 3339, section 5.6. */
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+/** Some milliseconds of comparisons. */
+const KEYS_COMPARED_MAX = 100;
 
 /** A filter of a list: a parameter of the API, a field in the console, an option of the command. */
 export interface Filter<T = unknown> {
@@ -19,6 +27,8 @@ export interface Filter<T = unknown> {
   readonly choices?: readonly string[];
   readonly isWide?: true;
   readonly isRequired?: true;
+  /** True of the id of a key, which there must be. */
+  readonly isKey?: true;
   read(text: string, name: string, now: number): T;
 }
 
@@ -52,9 +62,39 @@ export function byChoice<T extends string>(about: string, values: readonly T[], 
     read(text, name) {
       const value = values.find((each) => each === text);
       if (value !== undefined) return value;
-      throw invalid(`${name} is ${quote(text)}; send one of ${values.join(', ')}`);
+      const usual = shown.choices ?? values;
+      throw invalid(
+        `${name} is ${quote(text)}; ${didYouMean(nearest(text, values)) ?? `send one of ${usual.join(', ')}`}`,
+      );
     },
   };
+}
+
+/** A filter by the id of a key, which a call looks up with `assertKey`. */
+export function byKey(about: string, shown: Shown = {}): Filter<string> {
+  return { ...byText(about, shown), schema: { type: 'string' }, isKey: true };
+}
+
+/**
+ * Throws `validation_failed` unless there is a key of this id, with the one that a name, a secret or an id with a
+ * wrong letter means: that leaves one of its halves as it is.
+ */
+export async function assertKey(
+  { storage, now }: { readonly storage: Pick<Storage, 'keys'>; readonly now: number },
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<void> {
+  if (await storage.keys.find(id)) return;
+  const text = withoutSecret(id);
+  const half = Math.ceil(text.length / 2);
+  const parts = [text, text.slice(0, half), text.slice(half)];
+  const found = parts.map((part) => storage.keys.list({ text: part, now, limit: KEYS_COMPARED_MAX }));
+  const [like = [], ...others] = (await Promise.all(found)).map(({ keys }) => keys.map((key) => key.id));
+  const advice = didYouMean(like[0] ?? nearest(text, others.flat())) ?? 'the list of keys shows them all';
+  throw invalid(`${name} is ${quote(text)}; ${advice}`);
+}
+
+function didYouMean(name: string | undefined): string | undefined {
+  return name && `did you mean ${name}?`;
 }
 
 /** A filter by a moment, in Unix seconds; a duration counts from now, into `towards`. */
@@ -85,12 +125,15 @@ export function readMoment(
 ): number {
   const seconds = parseDuration(text);
   if (seconds !== undefined) return towards === 'past' ? Math.max(0, now - seconds) : now + seconds;
-  const [, day, time = '00:00'] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?$/.exec(text.trim()) ?? [];
-  try {
-    return momentOf(day === undefined ? text : `${day}T${time}:00Z`, name);
-  } catch {
-    throw invalid(`${name} is ${quote(text)}; send ${MOMENTS}`, name);
-  }
+  const written = text
+    .trim()
+    .replace(/^([-\d]{10})(?: (\d\d:\d\d))?$/, (_, day, time = '00:00') => `${day}T${time}:00Z`);
+  const [, day = ''] = DATE_TIME.exec(written) ?? [];
+  const ms = Date.parse(written.toUpperCase());
+  // `Date` would silently turn 30 February into 2 March.
+  if (day !== '' && !Number.isNaN(ms) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
+    return Math.floor(ms / 1_000);
+  throw invalid(`${name} is ${quote(text)}; send ${MOMENTS}`, name);
 }
 
 /** A moment of a body, in Unix seconds; null for none. Throws `validation_failed`. */

@@ -13,7 +13,7 @@ import type { Operation, Parameter } from '../../http/operations/operation.ts';
 import { placeText, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { readParameter } from '../../http/operations/query.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
-import { byChoice, type Filters, type Selected, select } from './filters.ts';
+import { assertKey, byChoice, type Filters, type Selected, select } from './filters.ts';
 
 /** The operations of operators: the only way to list and to change what they see. Console and commands call them. */
 
@@ -51,6 +51,8 @@ export interface Call<Query = object, Body = undefined> {
   readonly precondition: Precondition<object> | undefined;
   /** The result of `prepare`. */
   readonly beside: unknown;
+  /** The caller's word for a parameter, for messages. */
+  nameOf(name: string): string;
 }
 
 /** The outcome of a call. */
@@ -209,6 +211,8 @@ export async function call(
   const parameters = parametersOf(operation);
   const read = () => select(parameters, { textOf, now: caller.now, nameOf });
   const { sort = list?.sorts?.[0], ...selected } = Object.keys(parameters).length > 0 ? read() : {};
+  for (const [name, key] of Object.entries(selected))
+    if (parameters[name]?.isKey) await assertKey(caller, { id: `${key}`, name: nameOf(name) });
   const unmet = preconditionOf(ifMatch);
   return operation.handle(caller, {
     id,
@@ -219,6 +223,7 @@ export async function call(
     behind: list ? readPlace(query) : undefined,
     precondition: unmet && ((row) => unmet(tagged(row as never))),
     beside,
+    nameOf,
   });
 }
 

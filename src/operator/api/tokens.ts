@@ -1,6 +1,6 @@
 import { checkExpiry, checkName } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { issueToken, type OperatorToken, type Role, revokeToken as revoke } from '../../catalog/operator/access.ts';
+import { issueToken, type OperatorToken, type Role } from '../../catalog/operator/access.ts';
 import { tokenJson } from '../../catalog/operator/json.ts';
 import { byText, pageOfAll, readExpiry } from './filters.ts';
 import { stateText } from './keys.ts';
@@ -82,8 +82,9 @@ export const revokeToken = operate('operator.revoke', 'revokeToken', 'DELETE /to
   description: 'Ends a token for good, at once. A second revocation changes nothing.',
   success: { status: 204, description: 'The token is revoked' },
   async handle(caller, { id, precondition }) {
-    precondition?.(await findToken(caller, id));
-    return { row: await revoke(caller, id) };
+    const present = await findToken(caller, id);
+    precondition?.(present);
+    return { row: await caller.storage.tokens.revoke(id, caller.now, caller.by) };
   },
 });
 

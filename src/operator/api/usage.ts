@@ -1,13 +1,7 @@
-import { CatalogError, invalid } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
+import { allUsageRows, USAGE_STEPS, usageColumns, usageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 import {
-  allUsageRows,
-  USAGE_STEPS,
-  type UsageStep,
-  usageColumns,
-  usageRows,
-  usageSteps,
-} from '../../catalog/operator/usage-rows.ts';
-import {
+  UNMATCHED,
   USAGE_GROUPS,
   USAGE_PERIODS,
   USAGE_SORTS,
@@ -15,19 +9,31 @@ import {
   usagePeriod,
   weightOf,
 } from '../../catalog/usage.ts';
+import { OPERATIONS } from '../../http/operations.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import { byChoice, byMoment, byText, type Selected } from './filters.ts';
-import { operate } from './operation.ts';
+import { METHODS } from '../../telemetry/request-metrics.ts';
+import { byChoice, byKey, byMoment, byText, type Filter, type Selected } from './filters.ts';
+import { type Call, operate } from './operation.ts';
 import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
 /** The usage of keys, owners and routes. */
 
 const ROWS_PER_PAGE_MAX = 1_000;
+const DOCUMENTED = [...OPERATIONS.map(({ method, path }) => `${method} /v1${path}`), UNMATCHED];
+/** As they are counted, also with methods that are refused. */
+const COUNTED = OPERATIONS.flatMap(({ path }) => [...METHODS, 'other'].map((method) => `${method} /v1${path}`));
 const FILTERS = {
-  key: byText('Only the key with this id'),
+  key: byKey('Only the key with this id'),
   owner: byText("Only keys with this customer's id"),
-  route: byText('Only requests of this route, such as `GET /v1/pets/{petId}`; minutes know none'),
+  route: {
+    ...byChoice(
+      'Only requests of this route, such as `GET /v1/pets/{petId}`; minutes know none',
+      [...COUNTED, UNMATCHED],
+      { choices: DOCUMENTED },
+    ),
+    schema: { type: 'string' },
+  } as Filter<string>,
   since: byMoment('From this moment on; `24h` if it is missing', 'past', '24h'),
   until: byMoment('Before this moment', 'past', '2026-02-01T00:00:00Z'),
   by: byChoice('A series instead of sums', USAGE_STEPS),
@@ -67,13 +73,11 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
     headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
-  async handle(caller, { query, sort, behind: place, limit }) {
+  async handle(caller, { query, sort, behind: place, limit, nameOf }) {
     const { storage, now, service } = caller;
     // Hours are stored later than minutes: those of the service are complete once they were stored now.
     await service?.flushUsage();
-    if (query.key !== undefined && !service && !(await storage.keys.find(query.key)))
-      throw new CatalogError('not_found', `There is no key ${query.key}`);
-    const report = usageReport(query, now, { isStored: !service });
+    const report = usageReport(query, now, { isStored: !service, nameOf });
     if (report.group === 'all') return { json: await allUsageRows(caller, report) };
     const order = USAGE_SORTS.find((each) => each === sort);
     if (order && !report.isSeries) {
@@ -89,16 +93,6 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
   },
 });
 
-/** A report of usage: what is added up, in which steps. */
-interface UsageReport {
-  readonly group: UsageGroup | 'all';
-  readonly steps: readonly UsageStep[];
-  readonly keyId: string | undefined;
-  readonly owner: string | undefined;
-  readonly route: string | undefined;
-  readonly isSeries: boolean;
-}
-
 /**
  * Makes a report of what a request selects at a moment. Minutes are complete where usage is read from the database
  * alone: hours are stored later, and a kill may lose some. Throws `validation_failed`.
@@ -106,14 +100,14 @@ interface UsageReport {
 function usageReport(
   { key: keyId, owner, route, since: asked, until, by, group: wanted }: Selected<typeof FILTERS>,
   now: number,
-  { isStored }: { isStored: boolean },
-): UsageReport {
+  { isStored, nameOf }: { isStored: boolean } & Pick<Call, 'nameOf'>,
+) {
   const group = groupIn(wanted, by !== undefined);
   const since = asked ?? now - DAY_SECONDS;
   const isByRoute = group === 'route' || route !== undefined;
-  if (by === 'minute' && isByRoute) throw invalid('Minutes know no routes; send by=hour, by=day or by=month');
+  if (by === 'minute' && isByRoute) throw invalid(`Minutes know no routes; send ${nameOf('by')} as hour, day or month`);
   if (until !== undefined && until < since)
-    throw invalid(`until is ${utc(until)}, before since (${utc(since)}); send a later one`);
+    throw invalid(`${nameOf('until')} is ${utc(until)}, before ${nameOf('since')} (${utc(since)}); send a later one`);
   const selection = { group, keyId, owner, route, isSeries: by !== undefined };
   if (by) return { ...selection, steps: usageSteps(by, { since, until: until ?? now + 1, now }) };
   const hasMinutes = isStored && now - since <= USAGE_PERIODS.minute.keptSeconds;
@@ -121,6 +115,6 @@ function usageReport(
   return { ...selection, steps: [{ period: isByRoute && finest === 'minute' ? 'hour' : finest, since, until }] };
 }
 
-function groupIn(wanted: string | undefined, isSeries: boolean): UsageReport['group'] {
+function groupIn(wanted: string | undefined, isSeries: boolean): UsageGroup | 'all' {
   return USAGE_GROUPS.find((group) => group === wanted) ?? (isSeries ? 'all' : 'key');
 }

@@ -127,7 +127,7 @@ function notAllowed(method: string, allow: string, draw: Draw = barePage): Answe
 function errorPage(answer: Answer, message: string, draw: Draw): Answer {
   const title = answer.status === 404 ? 'Not found' : 'That did not work';
   const content = html`<h1>${title}</h1>
-<p class="lead" role="alert">${message}.</p>
+<p class="lead" role="alert">${message.replace(/[^?]$/, '$&.')}</p>
 <p><a class="button" href="/console">Go to the overview</a></p>`;
   const { headers: ofPage = [], ...shown } = draw({ title, content });
   const { body: _, headers = [], ...failed } = answer;

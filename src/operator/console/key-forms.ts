@@ -3,18 +3,8 @@ import type { KeyJson } from '../../catalog/operator/json.ts';
 import { PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
 import { html } from '../../http/html.ts';
 import { liftBan } from '../api/bans.ts';
-import {
-  createKey,
-  endGraces,
-  getKey,
-  pauseKey,
-  resetKey,
-  resumeKey,
-  revokeKey,
-  rotateKey,
-  updateKey,
-} from '../api/keys.ts';
-import { type FormPages, formPages } from './form-pages.ts';
+import * as keys from '../api/keys.ts';
+import { formPages } from './form-pages.ts';
 import { count } from './frame/element.ts';
 import { isoMoment } from './list-pages.ts';
 
@@ -22,15 +12,13 @@ import { isoMoment } from './list-pages.ts';
 
 const OF_A_KEY = {
   path: '/keys',
-  of: getKey,
+  of: keys.getKey,
   hasPage: true,
 } as const;
 const FIELDS = {
   options: { plan: PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` })) },
   labels: { limits: 'Limits of the enterprise plan' },
-  hints: {
-    owner: "The customer's own id, if there is one.",
-  },
+  hints: { owner: "The customer's own id, if there is one." },
   /** Limits are for the enterprise plan alone, which needs them; the form may hide some. */
   read: ({ limits = { minute: '', day: '' }, ...body }: Record<string, unknown>) =>
     body.plan === 'enterprise' ? { ...body, limits } : body,
@@ -40,7 +28,7 @@ const GRACES = ['0', '1h', '24h', '7d', '30d'].map((value) => ({
   label: value === '0' ? 'not at all: the old key stops at once' : value,
 }));
 
-const newKey = formPages(createKey, {
+const newKey = formPages(keys.createKey, {
   ...FIELDS,
   path: '/keys',
   verb: 'new',
@@ -51,7 +39,7 @@ const newKey = formPages(createKey, {
   done: 'Key created',
 });
 
-const editKey = formPages(updateKey, {
+const editKey = formPages(keys.updateKey, {
   ...OF_A_KEY,
   ...FIELDS,
   verb: 'edit',
@@ -61,7 +49,7 @@ const editKey = formPages(updateKey, {
   done: 'The key was changed. The change takes effect within a second.',
 });
 
-const rotation = formPages(rotateKey, {
+const rotation = formPages(keys.rotateKey, {
   ...OF_A_KEY,
   title: 'Rotate the key',
   button: 'Create the new key',
@@ -71,14 +59,14 @@ const rotation = formPages(rotateKey, {
   done: 'The new key',
 });
 
-export const graceEnd = formPages(endGraces, {
+export const graceEnd = formPages(keys.endGraces, {
   ...OF_A_KEY,
   title: 'End the old secrets?',
   button: 'End it now',
   done: 'Only the newest secret of the key works, on every instance within a second.',
 });
 
-const revocation = formPages(revokeKey, {
+const revocation = formPages(keys.revokeKey, {
   ...OF_A_KEY,
   button: 'Revoke the key',
   isDangerous: true,
@@ -87,19 +75,19 @@ const revocation = formPages(revokeKey, {
   done: 'The key was revoked. Requests with it are refused.',
 });
 
-export const pause = formPages(pauseKey, {
+export const pause = formPages(keys.pauseKey, {
   ...OF_A_KEY,
   button: 'Pause the key',
   done: 'The key was paused. Requests with it are refused within a second.',
 });
 
-export const resume = formPages(resumeKey, {
+export const resume = formPages(keys.resumeKey, {
   ...OF_A_KEY,
   button: 'Resume the key',
   done: 'The key was resumed. Requests with it are accepted.',
 });
 
-export const reset = formPages(resetKey, {
+export const reset = formPages(keys.resetKey, {
   ...OF_A_KEY,
   button: 'Reset the windows',
   labels: { window: 'What is reset' },
@@ -113,17 +101,7 @@ export const banLift = formPages(liftBan, {
   done: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
 });
 
-export const keyForms: readonly FormPages[] = [
-  newKey,
-  editKey,
-  rotation,
-  graceEnd,
-  revocation,
-  pause,
-  resume,
-  reset,
-  banLift,
-];
+export const keyForms = [newKey, editKey, rotation, graceEnd, revocation, pause, resume, reset, banLift];
 
 function limitsOf(plan: PlanName): string {
   if (plan === 'enterprise') return 'custom limits';
