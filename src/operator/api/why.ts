@@ -45,7 +45,7 @@ export const whyRefused = operate('request.why', 'why', 'GET /why/{subject}', {
     if ((!key && !kept) || text === '')
       throw new CatalogError(
         'not_found',
-        `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, and for every request where ACCESS_LOG is all`,
+        `This instance keeps no request ${quote(text)}, and no key is called that; the log has a line with the id for a 5xx, up to ten of one cause a second, and for every request where ACCESS_LOG is all`,
       );
     const keyId = key?.id ?? kept?.keyId ?? text;
     const latest = kept ?? latestFailure(recent, keyId);
@@ -86,7 +86,7 @@ export function reasonFor(request: RecentRequest, key: ApiKey | undefined): Reas
   const guide = ERROR_GUIDE[code as ErrorCode] as (typeof ERROR_GUIDE)[ErrorCode] | undefined;
   if (!guide) return { sentence: `It was answered with ${status}.`, details: [] };
   const whose = status >= 500 ? 'The service failed, not the caller.' : 'The caller can correct this.';
-  const log = status >= 500 ? ['The log has a line with this request id.'] : [];
+  const log = status >= 500 ? ['The log has a line with this request id, up to ten of one cause a second.'] : [];
   return {
     sentence: `${status} ${code ?? ''}: ${guide.meaning}`,
     details: [guide.cause, `${whose} ${guide.action}`, ...log],

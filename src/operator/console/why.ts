@@ -40,7 +40,7 @@ function unknown({ usesRedis }: ConsoleContext, text: string): Html {
 <p role="status">This instance keeps no request with the id <code>${text}</code>, and no key has it in its name, owner, id or prefix.</p>
 <ul><li>A request with an unknown key gets 401 and is not kept: ask for the beginning of the key and look it up here. That of a secret that was rotated is <a href="/console${addressOf('/audit', { q: text })}">in the audit</a>.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
-<li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
+<li>The log has a line with its <code>requestId</code> for a 5xx, up to ten of one cause a second, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
 }
 
 async function aboutRequest(context: ConsoleContext, request: RecentRequest): Promise<Html> {
