@@ -83,15 +83,7 @@ test('a key has what it is given, and a change names what it changed', async () 
   await client.send('PATCH', `/keys/${made.id}`, { ...changes, limits: { day: 80, minute: 8 } });
   const audited = await service.storage.audit.list({ since: 0, limit: 10, target: made.id, action: 'key.update' });
   assert.equal(audited.length, 1, 'the same limits in another order change nothing');
-  const named = Object.keys(audited[0]?.after ?? {});
-  const others = { expiresAt: '2100-01-01T00:00:00Z', owner: 'b', scopes: ['pets:read'] };
-  await client.send('PATCH', `/keys/${made.id}`, others);
-  const [next] = await service.storage.audit.list({ since: 0, limit: 1, target: made.id, action: 'key.update' });
-  assert.deepEqual(
-    Object.keys(next?.after ?? {}),
-    named.filter((name) => name !== 'limits'),
-    'in one order',
-  );
+  assert.deepEqual(Object.keys(audited[0]?.after ?? {}).sort(), Object.keys(changes).sort());
 });
 
 test('a ban is listed and lifted once', async () => {

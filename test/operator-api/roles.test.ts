@@ -72,7 +72,6 @@ test('gates answer as on the public side: 401 before 404 before 405 before 403, 
   const admin = await apiClient(service, 'admin');
   assert.deepEqual(await code(await admin.send('POST', '/keys', '{')), [400, 'invalid_json']);
   assert.deepEqual(await code(await admin.send('POST', '/keys', '[]')), [400, 'validation_failed']);
-  assert.deepEqual(await code(await admin.send('POST', '/keys', 'null')), [400, 'validation_failed']);
   const typed = await admin.send('POST', '/keys', '{}', { 'content-type': 'text/plain' });
   assert.deepEqual(await code(typed), [415, 'unsupported_media_type']);
   const large = await admin.send('POST', '/keys', 'x'.repeat(300_000));

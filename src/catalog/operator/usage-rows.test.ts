@@ -59,7 +59,6 @@ async function pageOf(name: UsageStepName, until: number, limit: number) {
       const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: since, last: since };
       return steps.slice(0, query.limit).map((at) => ({ id: 'r', name: null, owner: null, ...counts, at }));
     },
-    routes: async () => [],
   };
   const steps = usageSteps(name, { since: day(1, 1), until, now: until });
   const selection = { steps, group: 'route' } as const;

@@ -81,9 +81,8 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
     if (report.group === 'all') return { json: await allUsageRows(caller, report) };
     const order = USAGE_SORTS.find((each) => each === sort);
     if (order && !report.isSeries) {
-      const all = (await allUsageRows(caller, report)).sort(
-        (one, other) => weightOf(other, order) - weightOf(one, order),
-      );
+      const all = await allUsageRows(caller, report);
+      all.sort((one, other) => weightOf(other, order) - weightOf(one, order));
       const [from, end] = [place?.number ?? 0, (place?.number ?? 0) + limit];
       return { json: all.slice(from, end), last: end < all.length ? { number: end, id: '' } : undefined };
     }

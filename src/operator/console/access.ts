@@ -18,9 +18,7 @@ const newToken = formPages(createToken, {
   verb: 'new',
   title: 'New token',
   button: 'Create the token',
-  hints: {
-    role: 'A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.',
-  },
+  hints: { role: 'A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.' },
   first: () => ({ role: 'viewer' }),
   done: 'Token created',
 });

@@ -10,11 +10,7 @@ import { isoMoment } from './list-pages.ts';
 
 /** The forms that change a key. */
 
-const OF_A_KEY = {
-  path: '/keys',
-  of: keys.getKey,
-  hasPage: true,
-} as const;
+const OF_A_KEY = { path: '/keys', of: keys.getKey, hasPage: true } as const;
 const FIELDS = {
   options: { plan: PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` })) },
   labels: { limits: 'Limits of the enterprise plan' },

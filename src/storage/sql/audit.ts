@@ -40,9 +40,15 @@ const AT_OF_ALL = sql`at + 0`;
  */
 export class SqlAudit extends SqlNoun implements AuditStorage {
   async list(query: AuditQuery): Promise<AuditEntry[]> {
-    const pages = await Promise.all((await this.#sources(query)).map((source) => newestOf(source, query)));
-    const [page = [], ...others] = pages;
-    return others.length === 0 ? page : pages.flat().sort(newestFirst).slice(0, query.limit);
+    let page: AuditEntry[] = [];
+    for (const source of await this.#sources(query)) {
+      // An owner may have many keys: what is older than a whole page is not read.
+      const { at: since } = page[query.limit - 1] ?? { at: query.since };
+      const more = await newestOf(source, { ...query, since });
+      page = page.length === 0 ? more : [...page, ...more].sort(newestFirst).slice(0, query.limit);
+      await nextTurn();
+    }
+    return page;
   }
 
   async search(text: string): Promise<AuditEntry[]> {
