@@ -1,7 +1,6 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import { authorOf, changedAnswer, changedOf, currentAnswer, preconditionOf } from './conditional.ts';
-import { type Catalog, operation } from './operation.ts';
+import { operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
 import { findById } from './query.ts';
@@ -17,14 +16,12 @@ export const LIST_INVENTORY = operation('listInventory', `GET ${PATH}`, {
   queryParameters: PAGE_PARAMETERS,
   success: pageOf(InventoryItem, 'The stock', EXAMPLE),
   conditional: true,
-  handle: listInventory,
+  async handle({ storage }, exchange) {
+    const { after, limit } = readPage(exchange.query);
+    const found = await storage.pets.listInventory({ after, limit: limit + 1 });
+    return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
+  },
 });
-
-async function listInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const { after, limit } = readPage(exchange.query);
-  const found = await storage.pets.listInventory({ after, limit: limit + 1 });
-  return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
-}
 
 export const GET_INVENTORY = operation('getInventory', `GET ${PATH}/{petId}`, {
   tag: 'store',
@@ -35,13 +32,11 @@ export const GET_INVENTORY = operation('getInventory', `GET ${PATH}/{petId}`, {
   success: { status: 200, description: 'The stock', schema: InventoryItem, example: EXAMPLE },
   conditional: true,
   errors: ['not_found'],
-  handle: getInventory,
+  async handle({ storage }, exchange) {
+    const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
+    return currentAnswer(exchange, JSON.stringify(item));
+  },
 });
-
-async function getInventory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
-  return currentAnswer(exchange, JSON.stringify(item));
-}
 
 export const UPDATE_INVENTORY = operation('updateInventory', `PATCH ${PATH}/{petId}`, {
   tag: 'store',
@@ -54,12 +49,10 @@ export const UPDATE_INVENTORY = operation('updateInventory', `PATCH ${PATH}/{pet
   body: { schema: NewQuantity, example: { quantity: 5 } },
   success: changedOf(InventoryItem, 'The updated stock', { ...EXAMPLE, quantity: 5 }),
   errors: ['not_found', 'precondition_failed'],
-  handle: updateInventory,
+  async handle({ storage }, exchange) {
+    const quantity = newQuantity(exchange.body);
+    const set = (id: number) =>
+      storage.pets.setQuantity(id, quantity, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
+    return changedAnswer(await findById(exchange.params.petId, noPet, set));
+  },
 });
-
-async function updateInventory({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const quantity = newQuantity(exchange.body);
-  const set = (id: number) =>
-    storage.pets.setQuantity(id, quantity, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
-  return changedAnswer(await findById(exchange.params.petId, noPet, set));
-}

@@ -64,16 +64,12 @@ export interface Operation<
   handle(context: Context, exchange: Request): Answer | Promise<Answer>;
 }
 
-/** Makes an operation from its id, its route such as `GET /pets/{petId}`, and the rest. */
-export function operation<
-  Context = Catalog,
-  Permission extends string = Scope | 'any',
-  Request extends Exchange = AdmittedExchange,
->(
+/** Makes an operation of the public API from its id, its route such as `GET /pets/{petId}`, and the rest. */
+export function operation(
   id: string,
   route: `${Method} /${string}`,
-  rest: Omit<Operation<Context, Permission, Request>, 'id' | 'method' | 'path'>,
-): Operation<Context, Permission, Request> {
+  rest: Omit<Operation, 'id' | 'method' | 'path'>,
+): Operation {
   const [method, path] = route.split(' ') as [Method, string];
   return { id, method, path, ...rest };
 }

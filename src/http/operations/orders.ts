@@ -1,7 +1,6 @@
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
-import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import { authorOf, createdAnswer, createdOf, currentAnswer, onceIdOf, preconditionOf } from './conditional.ts';
-import { type Catalog, operation, type Parameter } from './operation.ts';
+import { operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, notFound, readIdParameter } from './query.ts';
 
@@ -23,15 +22,13 @@ export const LIST_ORDERS = operation('listOrders', `GET ${PATH}`, {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Order, 'The orders', EXAMPLE),
   conditional: true,
-  handle: listOrders,
+  async handle({ storage }, exchange) {
+    const { after, limit } = readPage(exchange.query);
+    const petId = readIdParameter(exchange.query, 'petId');
+    const found = await storage.orders.list({ after, limit: limit + 1, petId });
+    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
+  },
 });
-
-async function listOrders({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const { after, limit } = readPage(exchange.query);
-  const petId = readIdParameter(exchange.query, 'petId');
-  const found = await storage.orders.list({ after, limit: limit + 1, petId });
-  return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
-}
 
 export const GET_ORDER = operation('getOrder', `GET ${PATH}/{orderId}`, {
   tag: 'store',
@@ -42,13 +39,11 @@ export const GET_ORDER = operation('getOrder', `GET ${PATH}/{orderId}`, {
   success: { status: 200, description: 'The order', schema: Order, example: EXAMPLE },
   conditional: true,
   errors: ['not_found'],
-  handle: getOrder,
+  async handle({ storage }, exchange) {
+    const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
+    return currentAnswer(exchange, JSON.stringify(order));
+  },
 });
-
-async function getOrder({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
-  return currentAnswer(exchange, JSON.stringify(order));
-}
 
 export const PLACE_ORDER = operation('placeOrder', `POST ${PATH}`, {
   tag: 'store',
@@ -60,13 +55,11 @@ export const PLACE_ORDER = operation('placeOrder', `POST ${PATH}`, {
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
   success: createdOf(Order, EXAMPLE, { description: 'The placed order', location: 'The address of the order' }),
   errors: ['insufficient_stock'],
-  handle: placeOrder,
+  async handle({ storage }, exchange) {
+    const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
+    return createdAnswer(`${PATH}/`, created);
+  },
 });
-
-async function placeOrder({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
-  return createdAnswer(`${PATH}/`, created);
-}
 
 export const CANCEL_ORDER = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, {
   tag: 'store',
@@ -76,13 +69,11 @@ export const CANCEL_ORDER = operation('cancelOrder', `DELETE ${PATH}/{orderId}`,
   pathParameters: [ORDER_ID],
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable', 'precondition_failed'],
-  handle: cancelOrder,
+  async handle({ storage }, exchange) {
+    const cancel = async (id: number) =>
+      (await storage.orders.cancel(id, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']))) ||
+      undefined;
+    await findById(exchange.params.orderId, noOrder, cancel);
+    return { status: 204 };
+  },
 });
-
-async function cancelOrder({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const cancel = async (id: number) =>
-    (await storage.orders.cancel(id, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']))) ||
-    undefined;
-  await findById(exchange.params.orderId, noOrder, cancel);
-  return { status: 204 };
-}

@@ -1,5 +1,4 @@
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
-import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
 import {
   authorOf,
   changedAnswer,
@@ -10,7 +9,7 @@ import {
   onceIdOf,
   preconditionOf,
 } from './conditional.ts';
-import { type Catalog, operation, type Parameter } from './operation.ts';
+import { operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, notFound, readIdParameter, readIdsParameter } from './query.ts';
 
@@ -46,18 +45,16 @@ export const LIST_PETS = operation('listPets', `GET ${PATH}`, {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Pet, 'The pets', EXAMPLE),
   conditional: true,
-  handle: listPets,
+  async handle({ storage }, exchange) {
+    const { query } = exchange;
+    const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
+    const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
+    const status = choiceIn(query, 'status', PET_STATUSES);
+    const categoryId = readIdParameter(query, 'categoryId');
+    const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
+    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
+  },
 });
-
-async function listPets({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const { query } = exchange;
-  const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
-  const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
-  const status = choiceIn(query, 'status', PET_STATUSES);
-  const categoryId = readIdParameter(query, 'categoryId');
-  const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
-  return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
-}
 
 export const CREATE_PET = operation('createPet', `POST ${PATH}`, {
   tag: 'pets',
@@ -66,13 +63,11 @@ export const CREATE_PET = operation('createPet', `POST ${PATH}`, {
   permission: 'pets:write',
   body: { schema: NewPet, example: { name: 'Rex', categoryId: 1 } },
   success: createdOf(Pet, EXAMPLE, { description: 'The created pet', location: 'The address of the created pet' }),
-  handle: createPet,
+  async handle({ storage }, exchange) {
+    const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
+    return createdAnswer(BY_ID, created);
+  },
 });
-
-async function createPet({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
-  return createdAnswer(BY_ID, created);
-}
 
 /** GET /pets/{petId} [published: deprecated, with a sunset date]. */
 export const GET_PET = operation('getPet', `GET ${PATH}/{petId}`, {
@@ -85,13 +80,11 @@ export const GET_PET = operation('getPet', `GET ${PATH}/{petId}`, {
   success: { status: 200, description: 'The pet', schema: Pet, example: EXAMPLE },
   conditional: true,
   errors: ['not_found', 'gone'],
-  handle: getPet,
+  async handle({ storage }, exchange) {
+    const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
+    return currentAnswer(exchange, JSON.stringify(pet));
+  },
 });
-
-async function getPet({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
-  return currentAnswer(exchange, JSON.stringify(pet));
-}
 
 export const UPDATE_PET = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   tag: 'pets',
@@ -104,12 +97,10 @@ export const UPDATE_PET = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   body: { schema: PetUpdate, example: { name: 'Max' } },
   success: changedOf(Pet, 'The updated pet', { ...EXAMPLE, name: 'Max' }),
   errors: ['not_found', 'precondition_failed'],
-  handle: updatePet,
+  async handle({ storage }, exchange) {
+    const update = petUpdate(exchange.body);
+    const change = (id: number) =>
+      storage.pets.update(id, update, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
+    return changedAnswer(await findById(exchange.params.petId, noPet, change));
+  },
 });
-
-async function updatePet({ storage }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const update = petUpdate(exchange.body);
-  const change = (id: number) =>
-    storage.pets.update(id, update, authorOf(exchange), preconditionOf(exchange.request.headers['if-match']));
-  return changedAnswer(await findById(exchange.params.petId, noPet, change));
-}

@@ -1,7 +1,6 @@
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { objectOf } from '../../catalog/validate.ts';
-import type { AdmittedExchange, Answer } from '../transport/exchange.ts';
-import { type Catalog, operation } from './operation.ts';
+import { operation } from './operation.ts';
 
 const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
 
@@ -50,10 +49,8 @@ export const GET_RATE_LIMIT = operation('getRateLimit', 'GET /rate_limit', {
       ban: null,
     },
   },
-  handle: getRateLimit,
+  handle(_catalog, { key, decision }) {
+    const { minute, day, ban = null } = decision;
+    return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };
+  },
 });
-
-function getRateLimit(_catalog: Catalog, { key, decision }: AdmittedExchange): Answer {
-  const { minute, day, ban = null } = decision;
-  return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };
-}
