@@ -45,13 +45,14 @@ export function usageSteps(
 }
 
 /**
- * A page of the usage by key, owner or route of each step, or of all keys together, with the place of its last row
- * if there are more. Reads as many steps at once as take some milliseconds, and lets requests be served in between.
+ * A page of the usage by key, owner or route of each step, or of all keys together, with the place of its last row if
+ * there are more; every row without a limit. Reads as many steps at once as take some milliseconds, and lets requests
+ * be served in between.
  */
 export async function usageRows(
   { storage }: { storage: Pick<Storage, 'usage'> },
   { steps, ...selection }: Selection,
-  { behind, limit }: { behind: Place | undefined; limit: number },
+  { behind, limit = Number.POSITIVE_INFINITY }: { behind?: Place | undefined; limit?: number } = {},
 ) {
   const rows: ReturnType<typeof usageRow>[] = [];
   let last: Place | undefined;
@@ -77,12 +78,6 @@ export async function usageRows(
     await nextTurn();
   }
   return { rows, last: undefined };
-}
-
-/** Every row. Reads some at a time, so that requests are served in between. */
-export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> }, selection: Selection) {
-  const { rows } = await usageRows(context, selection, { behind: undefined, limit: Number.POSITIVE_INFINITY });
-  return rows;
 }
 
 /** The members of the rows of a report. */

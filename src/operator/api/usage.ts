@@ -1,5 +1,5 @@
 import { invalid } from '../../catalog/error.ts';
-import { allUsageRows, USAGE_STEPS, usageColumns, usageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
+import { USAGE_STEPS, usageColumns, usageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 import {
   UNMATCHED,
   USAGE_GROUPS,
@@ -74,20 +74,20 @@ export const getUsage = operate('usage.list', 'getUsage', 'GET /usage', {
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
   async handle(caller, { query, sort, behind: place, limit, nameOf }) {
-    const { storage, now, service } = caller;
+    const { now, service } = caller;
     // Hours are stored later than minutes: those of the service are complete once they were stored now.
     await service?.flushUsage();
     const report = usageReport(query, now, { isStored: !service, nameOf });
-    if (report.group === 'all') return { json: await allUsageRows(caller, report) };
+    if (report.group === 'all') return { json: (await usageRows(caller, report)).rows };
     const order = USAGE_SORTS.find((each) => each === sort);
     if (order && !report.isSeries) {
-      const all = await allUsageRows(caller, report);
+      const { rows: all } = await usageRows(caller, report);
       all.sort((one, other) => weightOf(other, order) - weightOf(one, order));
       const [from, end] = [place?.number ?? 0, (place?.number ?? 0) + limit];
       return { json: all.slice(from, end), last: end < all.length ? { number: end, id: '' } : undefined };
     }
     const behind = place && { ...place, id: `${Buffer.from(place.id, 'base64url')}` };
-    const { rows, last } = await usageRows({ storage }, report, { behind, limit });
+    const { rows, last } = await usageRows(caller, report, { behind, limit });
     return { json: rows, last: last && { ...last, id: Buffer.from(last.id).toString('base64url') } };
   },
 });

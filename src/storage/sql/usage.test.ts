@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { openSome } from '../../../test/kit/storage/bench.ts';
-import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
+import { usageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 
 const DAY_SECONDS = 86_400;
 const DAYS = 4;
@@ -22,7 +22,7 @@ test('usage and changes of a thousand keys by owner block no request for longer 
   fill(file, now);
   const steps = usageSteps('month', { since: now - DAYS * DAY_SECONDS, until: now + 1, now });
   await assertShortTurns(async () => {
-    const rows = await allUsageRows({ storage }, { group: 'owner', steps });
+    const { rows } = await usageRows({ storage }, { group: 'owner', steps });
     const sums = rows.map((row) => ('owner' in row ? [row.owner, row.served] : []));
     assert.deepEqual(sums, [...owned(DAYS * 24 - 13), ...owned(13)]);
   });
