@@ -101,15 +101,8 @@ export function rowsTable(
     const of = known.get(column) ?? { member: column, label: column };
     return { ...of, cell: cells[column] ?? ((row: Row) => memberCell(of, row, context.now)) };
   });
-  const heads = shown.map(({ label, ...column }) => {
-    const { isNumber = false, isLong = false } = column as Partial<Column>;
-    return { name: label, isNumber, isLong };
-  });
-  return cardTable(
-    title,
-    heads,
-    rows.map((row) => shown.map(({ cell }) => cell(row, context))),
-  );
+  const lines = rows.map((row) => shown.map(({ cell }) => cell(row, context)));
+  return cardTable(title, shown, lines);
 }
 
 /** The member of a row as its column writes it; a moment as the console shows one. */

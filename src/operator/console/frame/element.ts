@@ -59,7 +59,7 @@ function timeElement(unixSeconds: number, characters: number, attribute: '' | ' 
 }
 
 interface Column {
-  readonly name: string;
+  readonly label: string;
   readonly isNumber?: boolean;
   /** Text that needs room. */
   readonly isLong?: boolean;
@@ -69,25 +69,25 @@ interface Column {
 type Columns = readonly (string | Column)[];
 
 /** A column of numbers. */
-export function numeric(name: string): Column {
-  return { name, isNumber: true };
+export function numeric(label: string): Column {
+  return { label, isNumber: true };
 }
 
 /** A column of texts that need room. */
-export function long(name: string): Column {
-  return { name, isLong: true };
+export function long(label: string): Column {
+  return { label, isLong: true };
 }
 
 /** A table that scrolls sideways on narrow screens, also by keyboard. */
-export function table(label: string, columns: Columns, rows: readonly Html[], id = ''): Html {
-  return tableOf(label, columns, html`<tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody>`);
+export function table(label: string, columns: Columns, rows: readonly Html[], id: string): Html {
+  return tableOf(label, columns, html`<tbody id="${id}" data-live>${rows}</tbody>`);
 }
 
 /** A table whose rows become cards on a phone: there each cell names its column. The first cell heads its row. */
 export function cardTable(label: string, columns: Columns, rows: readonly (readonly Html[])[]): Html {
   const lines = rows.map(([head = html``, ...cells]) => {
     const named = cells.map((cell, index) => {
-      const { name, isNumber, isLong } = columnOf(columns[index + 1]);
+      const { label: name, isNumber, isLong } = columnOf(columns[index + 1]);
       const kind = isNumber ? html` class="number"` : isLong ? html` class="long"` : '';
       return html`<td data-column="${name}"${kind}><div>${cell}</div></td>`;
     });
@@ -99,14 +99,14 @@ export function cardTable(label: string, columns: Columns, rows: readonly (reado
 function tableOf(label: string, columns: Columns, body: Html, kind = 'wide'): Html {
   const heads = columns
     .map(columnOf)
-    .map(({ name, isNumber }) => html`<th scope="col"${isNumber ? html` class="number"` : ''}>${name}</th>`);
+    .map((column) => html`<th scope="col"${column.isNumber ? html` class="number"` : ''}>${column.label}</th>`);
   return html`<div class="${kind}" tabindex="0" role="region" aria-label="${label}"><table>
 <thead><tr>${heads}</tr></thead>
 ${body}</table></div>`;
 }
 
 function columnOf(column: Columns[number] = ''): Column {
-  return typeof column === 'string' ? { name: column } : column;
+  return typeof column === 'string' ? { label: column } : column;
 }
 
 /** The empty state of a list, with advice. */
