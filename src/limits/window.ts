@@ -46,20 +46,17 @@ export const UNUSED: WindowState = { ...NO_COUNTS, refusalsEnd: 0, refusals: 0, 
  * refused one changes neither.
  */
 export function charge(known: WindowState, limits: Limits, now: Moment): { state: WindowState; decision: Decision } {
-  const state = turnDay(known, now);
-  const minuteOpen = now.steady < state.minuteEnds;
-  const minuteUsed = minuteOpen ? state.minuteUsed : 0;
-  if (minuteUsed >= limits.minute || state.dayUsed >= limits.day) {
+  const state = turned(known, now);
+  if (state.minuteUsed >= limits.minute || state.dayUsed >= limits.day) {
     return { state: known, decision: look(state, limits, now) };
   }
-  const minuteEnds = minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS;
-  const counted = { ...state, minuteEnds, minuteUsed: minuteUsed + 1, dayUsed: state.dayUsed + 1 };
+  const counted = { ...state, minuteUsed: state.minuteUsed + 1, dayUsed: state.dayUsed + 1 };
   return { state: counted, decision: admitted(counted, limits, now) };
 }
 
 /** Decides what the next request would get, counting nothing. */
 export function look(known: WindowState, limits: Limits, now: Moment): Decision {
-  const decision = admitted(turnDay(known, now), limits, now);
+  const decision = admitted(turned(known, now), limits, now);
   const { minute, day } = decision;
   if (minute.remaining > 0 && day.remaining > 0) return decision;
   const daySpent = day.remaining === 0;
@@ -111,12 +108,10 @@ export function later({ minute, day, ban }: Decision, now: Moment): Decision {
 
 /** The headers of an admitted request describe the window with fewer requests left; the minute in a tie. */
 function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
-  const minuteOpen = now.steady < state.minuteEnds;
-  const minuteEnds = minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS;
   const minute = {
     limit: limits.minute,
-    remaining: Math.max(0, limits.minute - (minuteOpen ? state.minuteUsed : 0)),
-    reset: minuteEnds + now.unix - now.steady,
+    remaining: Math.max(0, limits.minute - state.minuteUsed),
+    reset: state.minuteEnds + now.unix - now.steady,
   };
   const day = {
     limit: limits.day,
@@ -141,8 +136,9 @@ export function withResets<T extends Counts>(counts: T, { minute, day }: Resets)
   return { ...counts, minuteReset, minuteUsed, dayReset, dayUsed };
 }
 
-/** Resets the day's count at midnight UTC; a clock that was set back does not bring yesterday back. */
-function turnDay(state: WindowState, now: Moment): WindowState {
+/** Opens what is over anew: the minute now, the day at midnight UTC; a clock set back does not bring yesterday back. */
+function turned(state: WindowState, now: Moment): WindowState {
   const today = Math.floor(now.unix / DAY_SECONDS);
-  return today > state.day ? { ...state, day: today, dayUsed: 0 } : state;
+  const inDay = today > state.day ? { ...state, day: today, dayUsed: 0 } : state;
+  return now.steady < inDay.minuteEnds ? inDay : { ...inDay, minuteEnds: now.steady + MINUTE_SECONDS, minuteUsed: 0 };
 }
