@@ -15,7 +15,6 @@ import { type OpenedService, openService, type Service, ServiceNotStarted } from
 import { runInThread } from '../shipped.ts';
 import type { DatabaseNotOpened } from '../storage/engine.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { notifySystemd } from '../systemd/notify.ts';
 import type { Finding } from '../telemetry/finding.ts';
 import { openLog } from '../telemetry/log.ts';
@@ -58,7 +57,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
 }
 
 /** Makes the database of `--ephemeral`, and claims it. Throws `ConfigMistakes` if the settings name another one. */
-async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralDatabase> {
+async function openEphemeral(found: readonly FoundSetting[]) {
   const mistakes = found
     .filter(({ name, value, from }) => NEVER_BESIDE_EPHEMERAL.has(name) && value !== '' && from !== 'default')
     .map(

@@ -47,17 +47,12 @@ export interface TransferredTable {
   readonly checksum: string;
 }
 
-export interface Transfer {
-  readonly from: DatabaseAddress;
-  readonly to: DatabaseAddress;
-}
-
 /**
  * Copies a snapshot of one database into another, empty one of either engine, and verifies it by reading it back before
  * the commit. It is one transaction, so an interrupted transfer leaves nothing. No service may run on either database.
  * Returns the rows and checksum of every table. Throws `DatabaseNotOpened`.
  */
-export async function transfer({ from, to }: Transfer): Promise<TransferredTable[]> {
+export async function transfer({ from, to }: Record<'from' | 'to', DatabaseAddress>): Promise<TransferredTable[]> {
   if (from.engine === 'sqlite' && !existsSync(from.file)) {
     throw new DatabaseNotOpened(`There is no database ${from.file}`);
   }

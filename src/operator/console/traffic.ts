@@ -7,23 +7,12 @@ const WINDOW_MS = 60_000;
 /** Looks that follow each other sooner are one. */
 const LOOK_INTERVAL_MS = 1_000;
 
-interface Look {
-  readonly atMs: number;
-  /** Requests to the API until then, by class of `DURATION_BOUNDS`. */
-  readonly durations: readonly number[];
-}
-
-/** The requests to the API of the last seconds, and in how many seconds that many out of a hundred were answered. */
-export interface Traffic {
-  readonly seconds: number;
-  readonly requests: number;
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
-}
-
-/** Makes a function that compares what is counted with earlier looks at it; undefined at the first. */
-export function createTraffic({ requests }: Pick<Metrics, 'requests'>, time: Time): () => Traffic | undefined {
-  let looks: Look[] = [];
+/**
+ * Makes a function that compares what is counted with earlier looks at it: the requests to the API of the last seconds,
+ * and the seconds within which that many out of a hundred were answered; undefined at the first look.
+ */
+export function createTraffic({ requests }: Pick<Metrics, 'requests'>, time: Time) {
+  let looks: ReturnType<typeof lookAt>[] = [];
   return () => {
     const now = lookAt(requests, time.steadyMs());
     looks = looks.filter(({ atMs }) => atMs >= now.atMs - WINDOW_MS);
@@ -41,7 +30,8 @@ export function createTraffic({ requests }: Pick<Metrics, 'requests'>, time: Tim
   };
 }
 
-function lookAt(requests: Metrics['requests'], atMs: number): Look {
+/** The requests to the API until now, by class of `DURATION_BOUNDS`. */
+function lookAt(requests: Metrics['requests'], atMs: number) {
   const durations: number[] = [];
   for (const series of requests.series()) {
     if (series.labels.api === 'false') continue;

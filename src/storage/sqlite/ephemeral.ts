@@ -1,22 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DatabaseAddress } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 import { claimFile } from './claim.ts';
 
 const PREFIX = 'pet-catalog-ephemeral-';
 
-/** A database that is gone afterwards. */
-export interface EphemeralDatabase extends AsyncDisposable {
-  readonly database: DatabaseAddress & { readonly engine: 'sqlite' };
-}
-
 /**
  * Makes a temporary folder for a database, and claims it for one service until disposed of, which removes the folder.
  * The system removes what a killed one left. Throws `DatabaseNotOpened`.
  */
-export function claimEphemeral(): EphemeralDatabase {
+export function claimEphemeral() {
   const folder = makeFolder();
   const file = join(folder, 'pet-catalog.db');
   const claim = claimFile(file);
@@ -24,7 +18,8 @@ export function claimEphemeral(): EphemeralDatabase {
     rmSync(folder, { recursive: true, force: true });
     claim[Symbol.dispose]();
   };
-  return { database: { engine: 'sqlite', file }, [Symbol.asyncDispose]: release };
+  const database = { engine: 'sqlite', file } as const;
+  return { database, [Symbol.asyncDispose]: release };
 }
 
 function makeFolder(): string {

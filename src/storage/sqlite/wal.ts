@@ -29,11 +29,6 @@ interface Log {
   readonly salt: string;
 }
 
-interface Finding {
-  readonly damage: string | undefined;
-  readonly salt: string;
-}
-
 interface InspectOptions {
   /** True if no service has the database open: only then is the index of the log read. */
   readonly isAtRest?: boolean;
@@ -63,7 +58,7 @@ export function findDamage(databaseFile: string, options: InspectOptions = {}): 
   return undefined;
 }
 
-function inspect(databaseFile: string, { isAtRest = false, read = readFileSync }: InspectOptions): Finding {
+function inspect(databaseFile: string, { isAtRest = false, read = readFileSync }: InspectOptions) {
   // Before the log, which only grows meanwhile unless a checkpoint begins a new round.
   const index = isAtRest ? readIndex(`${databaseFile}-shm`) : undefined;
   const log = readLog(`${databaseFile}-wal`, read);

@@ -13,7 +13,7 @@ import type { CsvExports } from '../../api/csv.ts';
 import type { Caller, ServiceParts } from '../../api/operation.ts';
 import type { IdentitySettings } from '../../session/identity.ts';
 import type { Logins } from '../../session/logins.ts';
-import type { Traffic } from '../traffic.ts';
+import type { createTraffic } from '../traffic.ts';
 
 export interface ConsoleOptions {
   readonly storage: Storage;
@@ -58,7 +58,7 @@ export interface ConsoleContext extends ConsoleOptions {
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
   /** The requests of late, once there is something to compare with. */
-  traffic(): Traffic | undefined;
+  readonly traffic: ReturnType<typeof createTraffic>;
   /** Gives the latest findings of `doctor`, once there are any; undefined where it cannot be run. */
   readonly examination: (() => Examined | undefined) | undefined;
 }
