@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Static, TSchema } from 'typebox';
-import { CatalogError, invalid } from './error.ts';
+import { invalid } from './error.ts';
 import { nearest } from './nearest-name.ts';
 
 const QUOTED_CHARACTERS_MAX = 40;
@@ -65,17 +65,6 @@ export function validatorOfAll(schema: TSchema): (value: unknown) => Map<string,
     }
     return mistakes;
   };
-}
-
-/** The message of a rule that a value breaks; undefined where it does not. */
-export function mistakeIn(rule: () => void): string | undefined {
-  try {
-    rule();
-    return undefined;
-  } catch (error) {
-    if (error instanceof CatalogError && error.code === 'validation_failed') return error.message;
-    throw error;
-  }
 }
 
 function loadAjv(options: { allErrors?: boolean } = {}): Ajv2020 {

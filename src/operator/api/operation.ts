@@ -7,7 +7,7 @@ import { includesRole, type Role } from '../../catalog/operator/access.ts';
 import type { CsvRow } from '../../catalog/operator/csv.ts';
 import type { Place, Precondition } from '../../catalog/resource.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import { mistakeIn, type Schema, validatorOfAll } from '../../catalog/validate.ts';
+import { type Schema, validatorOfAll } from '../../catalog/validate.ts';
 import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
 import type { Operation, Parameter } from '../../http/operations/operation.ts';
 import { placeText, readLimit, readPlace } from '../../http/operations/paging.ts';
@@ -263,8 +263,12 @@ function checkedBody(
   // A body that is no object has one mistake, as a whole.
   for (const [name, rule] of mistakes.has('') ? [] : Object.entries(expected.checks ?? {})) {
     const value = (body as Record<string, unknown>)[name];
-    const mistake = value === undefined || mistakes.has(name) ? undefined : mistakeIn(() => rule(value as never, now));
-    if (mistake !== undefined) mistakes.set(name, mistake);
+    try {
+      if (value !== undefined && !mistakes.has(name)) rule(value as never, now);
+    } catch (error) {
+      if (!(error instanceof CatalogError)) throw error;
+      mistakes.set(name, error.message);
+    }
   }
   if (mistakes.size === 0) return body;
   const named = new Map([...mistakes].map(([name, message]) => [name, renamed(message, name, nameOf)]));
