@@ -83,16 +83,13 @@ export function difference(before: unknown, after: unknown): Html {
 function fieldsOf(value: unknown): Record<string, unknown> {
   const imported = importText(value);
   if (imported !== undefined) return { imported };
-  if (Array.isArray(value))
-    return Object.fromEntries(
-      value.map(({ prefix, endsAt }) => [prefix, typeof endsAt === 'number' ? utc(endsAt) : endsAt]),
-    );
+  if (Array.isArray(value)) return Object.fromEntries(value.map(({ prefix, endsAt }) => [prefix, endsAt]));
   return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {};
 }
 
 function format(name: string, value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  if (typeof value === 'number' && /^at$|At$/.test(name)) return utc(value);
+  if (typeof value === 'number' && name === 'at') return utc(value);
   if (Array.isArray(value)) return value.join(', ');
   if (typeof value === 'object') {
     return Object.entries(value)
