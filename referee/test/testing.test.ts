@@ -32,10 +32,8 @@ test('a test judges each play and all together, and learns what the client does 
 
 test('an API that does not answer, a script and an option that are wrong fail the test', async () => {
   await using referee = await startReferee({ upstream: 'http://127.0.0.1:1' });
-  assert.match(
-    matchers.toKeep(await referee.play('ok', once)).message(),
-    /^The upstream http:\/\/127\.0\.0\.1:1 did not/,
-  );
+  const { message } = matchers.toKeep(await referee.play('ok', once));
+  assert.match(message(), /^The upstream http:\/\/127\.0\.0\.1:1 did not/);
   await assert.rejects(referee.play('lots', once), { message: /^The step "lots" is none of these/ });
   await assert.rejects(startReferee({ upstream: 'a' }), { message: /^--upstream is "a"/ });
 });
@@ -64,11 +62,8 @@ test('nothing in the package links to what is not in it', () => {
   const { files } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { files: string[] };
   const isPacked = (path: string) =>
     [...files, 'README.md', 'LICENSE'].some((each) => path === each || path.startsWith(`${each}/`));
-  const pages = [
-    'README.md',
-    'CHANGELOG.md',
-    ...['clients', 'limits', 'scripts', 'testing'].map((name) => `docs/${name}.md`),
-  ];
+  const docs = ['clients', 'limits', 'scripts', 'testing'].map((name) => `docs/${name}.md`);
+  const pages = ['README.md', 'CHANGELOG.md', ...docs];
   const targets = pages.flatMap((page) =>
     [...readFileSync(join(PACKAGE, page), 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = '']) =>
       join(dirname(page), target),

@@ -17,14 +17,9 @@ test('a command that begins after an interrupt is ended at once', async () => {
 });
 
 test('a command ends with its own exit code, or in vain with the time that it has', async () => {
-  assert.deepEqual(
-    await runToEnd(['sh', '-c', 'echo why >&2; exit $CODE'], { ...usual, env: { ...process.env, CODE: '3' } }),
-    {
-      exit: 3,
-      timedOut: false,
-      tail: 'why\n',
-    },
-  );
+  const env = { ...process.env, CODE: '3' };
+  const failed = await runToEnd(['sh', '-c', 'echo why >&2; exit $CODE'], { ...usual, env });
+  assert.deepEqual(failed, { exit: 3, timedOut: false, tail: 'why\n' });
   assert.deepEqual(await runToEnd(FOREVER, { ...usual, timeoutMs: 20 }), { exit: null, timedOut: true, tail: '' });
   const none = new Mistake('The command no-such could not be started: spawn no-such ENOENT');
   await assert.rejects(runToEnd(['no-such', 'x'], usual), none);

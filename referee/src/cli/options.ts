@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { readExpected } from '../client/expected.ts';
+import { expectedIn } from '../client/expected.ts';
 import type { Asked } from '../client/report.ts';
 import { RULE_NAMES, type RuleName, USUAL_CUSTOMS } from '../client/rules.ts';
 import { Mistake } from '../mistake.ts';
@@ -125,7 +125,7 @@ export function askedBy(flags: ProxyFlags & { readonly expected?: string; readon
     isStrict: false,
     isFailureAllowed: false,
     isPartialAllowed: false,
-    expected: expected === undefined ? [] : readExpected(expected),
+    expected: expected === undefined ? [] : expectedIn(`${readOptionFile('--expected', expected)}`, expected),
   };
 }
 

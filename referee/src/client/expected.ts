@@ -1,19 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { Mistake } from '../mistake.ts';
 import type { Expected } from './report.ts';
 import { RULE_NAMES } from './rules.ts';
 
 /**
- * Reads the failures that a file expects: a kind (`POST /pets`) and a rule in each line; comments after a `#`. Throws
- * `Mistake` with the line that is wrong, or if it cannot be read.
+ * The failures that the text of a file expects: a kind (`POST /pets`) and a rule in each line; comments after a `#`.
+ * Throws `Mistake` with the line that is wrong.
  */
-export function readExpected(file: string): Expected[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Mistake(`--expected cannot be read: ${(error as Error).message}`);
-  }
+export function expectedIn(text: string, file: string): Expected[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const wanted = line.replace(/#.*$/, '').trim();
     return wanted === '' ? [] : [parse(wanted, `${file}:${index + 1}`)];

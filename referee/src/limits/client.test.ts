@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { standing } from '../../test/kit/upstream.ts';
 import { Client } from './client.ts';
 import type { Sent } from './exchange.ts';
 
@@ -10,29 +10,22 @@ const LIST: Sent = { method: 'GET', path: '/categories', headers: {}, body: unde
 const SENDING = { timeoutMs: 30_000 };
 const MIB = 1024 * 1024;
 
-interface Served extends AsyncDisposable {
-  readonly client: Client;
-  readonly sockets: readonly Socket[];
-}
-
-async function serving(server: Server, path = '/v1'): Promise<Served> {
+async function serving(server: Server) {
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = new Client(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`));
+  const { url, [Symbol.asyncDispose]: close } = await standing(server);
+  const client = new Client(new URL(`${url}/v1`));
   return {
     client,
     sockets,
     async [Symbol.asyncDispose]() {
       client[Symbol.dispose]();
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }
-const answering = (listener: RequestListener, path?: string) => serving(createServer(listener), path);
+const answering = (listener: RequestListener) => serving(createServer(listener));
 /** A server that speaks once to each connection as soon as something comes, and ends it. */
 const saying = (text: string) => serving(createTcpServer((socket) => socket.once('data', () => socket.end(text))));
 

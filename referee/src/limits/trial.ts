@@ -53,20 +53,17 @@ export class Trial {
   limited: Limited | undefined;
   /** The number that was sent. */
   requests = 0;
+  /** The seconds that the slower of the first answers took. */
+  latency = 0;
   /** All answers, in the order in which they came. */
   readonly answered: Exchange[] = [];
-  readonly #pace: Pace;
-  readonly #secondsMax: number;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
-  #latency = 0;
 
   constructor(client: Pick<Client, 'send'>, options: TrialOptions) {
     this.#client = client;
     this.options = options;
-    this.#pace = options.pace;
-    this.#secondsMax = options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX;
-    this.#endsAt = this.#pace.now() + this.#secondsMax;
+    this.#endsAt = options.pace.now() + (options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX);
   }
 
   /** Runs a probe for the first rule that asks for it, and gives its result to all. */
@@ -78,29 +75,24 @@ export class Trial {
     return started;
   }
 
-  /** The seconds that the slower of the first answers took. */
-  get latency(): number {
-    return this.#latency;
-  }
-
   get secondsLeft(): number {
-    return this.#endsAt - this.#pace.now();
+    return this.#endsAt - this.options.pace.now();
   }
 
   /** Sends a request once, whatever its answer. `isAlone`: on a new connection. Rejects with `NoAnswer`. */
   async sendOnce(wanted: Wanted, { isAlone = false } = {}): Promise<Exchange> {
-    const { requestsMax } = this.options;
+    const { requestsMax, pace } = this.options;
     const { method = 'GET', path = '', headers = {}, body } = wanted;
     if (this.requests >= requestsMax) throw new Skipped(`${requestsMax} requests were sent; --max allows more`);
     this.requests += 1;
     const sent: Sent = { method, path, headers: { 'accept-encoding': 'identity', ...headers }, body };
     const sending: Sending = { timeoutMs: this.#requestMs(), isAlone };
-    const startedAt = this.#pace.now();
+    const startedAt = pace.now();
     const answer = await this.#client.send(sent, sending).catch((error: unknown) => {
       throw error instanceof NoAnswer && error.code === 'LATE' && this.secondsLeft <= 0 ? this.#over() : error;
     });
-    const seconds = this.#pace.now() - startedAt;
-    if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
+    const seconds = pace.now() - startedAt;
+    if (this.answered.length < 2) this.latency = Math.max(this.latency, seconds);
     const exchange = { ...answer, sent, seconds };
     if (this.answered.length < REMEMBERED_MAX) this.answered.push(exchange);
     return exchange;
@@ -112,7 +104,7 @@ export class Trial {
     if (seconds > this.secondsLeft) {
       throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.options.isFull ? '' : '; --full waits'}`);
     }
-    await this.#pace.wait(seconds, why);
+    await this.options.pace.wait(seconds, why);
   }
 
   #over(): Skipped {

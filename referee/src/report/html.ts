@@ -1,4 +1,4 @@
-import { failuresOf, idsOf, isBad, printable, type Suite, skippedOf, type Table, type Verdict } from './write.ts';
+import { failuresOf, idsOf, isBad, type Suite, skippedOf, type Table, escaped as text, type Verdict } from './write.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5d6675; --line: #d7dce4; --bad: #b3261e; --good: #1b6e3c; --ground: #fff }
@@ -59,13 +59,4 @@ function failureOf(same: readonly Verdict[]): string {
   const fix = first.fix === undefined ? '' : `<p class="fix">fix: ${text(first.fix)}</p>`;
   return `<article><h2 class="failed">${text(idsOf(same))}</h2>
 <p class="soft">${text(first.sentence)}</p><p>${text(first.message)}</p>${details}${fix}</article>`;
-}
-
-function text(value: string): string {
-  return printable(value)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }

@@ -180,9 +180,9 @@ function testCase(suite: string, one: Verdict): string {
   return `${start}><failure message="${escaped(message)}">${text}</failure></testcase>`;
 }
 
-/** Also drops what XML 1.0 forbids, and what controls a terminal; `]]>` ends a CDATA section only (section 2.4). */
-function escaped(text: string): string {
+/** A text for XML and HTML, without what XML 1.0 forbids, and what controls a terminal. */
+export function escaped(text: string): string {
   const lines = text.split('\n').map((line) => printable(line).replaceAll(/[\ufffe\uffff]/g, ' '));
-  const joined = lines.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-  return joined.replaceAll(']]>', ']]&gt;');
+  const marked = lines.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return marked.replaceAll('"', '&quot;');
 }
