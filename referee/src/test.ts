@@ -44,12 +44,12 @@ export async function startReferee(options: RefereeOptions): Promise<Referee> {
   return {
     url: proxy.url,
     async play(script, work) {
-      proxy.next(script);
+      await proxy.next(script);
       const exit = await (async () => work(proxy.url))().then(
         () => 0,
         () => 1,
       );
-      const play = { ...proxy.next('ok'), command: { exit, timedOut: false } };
+      const play = { ...(await proxy.next('ok')), command: { exit, timedOut: false } };
       plays.push(play);
       if (script === 'ok' && exit === 0) runs.push(play.requests);
       return judged([play]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -34,6 +34,28 @@ test('requests are the same by path, query and body, whatever the boundary of a 
     [0, 1, 1, 3, 4, 4, 6, 6, 8, 9, 9],
   );
   assert.equal(new Set(report.requests.slice(-2).map(({ idempotencyKey }) => idempotencyKey)).size, 2);
+});
+
+test('an answer that a client did not read is not delivered, and one who left before it spends no step', async () => {
+  const sockets: Socket[] = [];
+  await using upstream = await upstreamOf((_, response) => {
+    sockets.at(-1)?.destroy();
+    json(response, {});
+  });
+  const report = await played({ upstream: upstream.url, script: 'error*2,ok,unknown,limit:1' }, async (url) => {
+    for (const end of ['unread', 'unread', 'meanwhile', 'meanwhile', 'before']) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write(headOf('GET / HTTP/1.1', ...(sockets.length === 1 ? [] : ['Connection: close'])));
+      // A system resets a connection that is closed with an answer that is unread.
+      if (end === 'unread') await once(socket, 'data').then(() => socket.resetAndDestroy());
+      else if (end === 'meanwhile') await once(socket, 'close');
+      else socket.destroy();
+    }
+  });
+  const met = ['error 500 false', 'error 500 false', 'ok null false', 'unknown null false', 'null null false'];
+  assert.deepEqual(steps(report), met);
 });
 
 test('a client that leaves is not answered, and the upstream is left too', async () => {
@@ -120,13 +142,8 @@ test('a stream passes as it comes, with its trailers both ways, and an answer of
     if (incoming.url === '/json') return json(response, { next: `${upstream.url}/things?page=2` });
     if (incoming.url === '/zip') {
       const body = gzipSync(JSON.stringify({ next: `${upstream.url}/things` }));
-      return response
-        .writeHead(200, {
-          'content-type': 'application/json',
-          'content-encoding': 'gzip',
-          'content-length': body.length,
-        })
-        .end(body);
+      const coded = { 'content-type': 'application/json', 'content-encoding': 'gzip', 'content-length': body.length };
+      return response.writeHead(200, coded).end(body);
     }
     response.writeHead(200, { 'content-type': 'text/event-stream', trailer: 'x-sum' });
     response.write('data: 1\n\n');

@@ -22,6 +22,8 @@ export interface ContextOptions {
 interface Connection {
   readonly number: number;
   readonly openedAt: number;
+  /** Called when the connection is reset. */
+  onReset?: () => void;
 }
 
 /** State that the exchanges of one proxy share. */
@@ -60,7 +62,7 @@ export class ProxyContext {
     const known = this.#connections.get(socket);
     if (known) return known;
     this.#count += 1;
-    const connection = { number: this.#count, openedAt: this.clock.steadyMs() };
+    const connection: Connection = { number: this.#count, openedAt: this.clock.steadyMs() };
     this.#connections.set(socket, connection);
     return connection;
   }

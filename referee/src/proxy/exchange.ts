@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { DIGEST_CHARACTERS, digest, kindOf, type Note } from '../client/note.ts';
 import { type StepName, stepText } from '../client/script.ts';
@@ -109,7 +109,7 @@ export class Exchange {
       isEarly: this.#turn?.isEarly ?? false,
       status: this.#answer?.status ?? null,
       retryAfter: this.#answer?.retryAfter ?? null,
-      isDelivered: this.#isDelivered,
+      isDelivered: this.#isDelivered && !this.#request.socket.errored,
       isDone: this.#isDone,
       hasJson: this.#hasJson,
       hasReset: this.#hasReset,
@@ -128,11 +128,13 @@ export class Exchange {
     const [method, path] = [this.#method, this.#path];
     const ownPath = path.startsWith(upstream.path) ? path.slice(upstream.path.length) : path;
     if (follower.isByOperation) await this.#readAhead();
+    // It would spend a step.
+    if (await this.#hasLeft()) return this.#close('destroy');
     const operation = this.#operation;
     this.#turn = follower.take({ method, path, ownPath, operation, credentials: this.credentials });
     const made = this.#turn && this.#step !== 'unknown' ? dialect.answerOf(this.#turn) : undefined;
     if (made || this.#step === 'reset') await this.#readBody();
-    if (made) this.answer(made);
+    if (made) await this.answer(made);
     else if (this.#step === 'reset') this.#close('resetAndDestroy');
     else await this.#forward(follower);
     await this.#ended();
@@ -142,8 +144,9 @@ export class Exchange {
     return this.#turn?.step.name;
   }
 
-  /** Sends an answer that the upstream did not give. */
-  answer({ status, fields, body }: MadeUp): void {
+  /** Sends an answer that is there as a whole, unless the client has left. */
+  async answer({ status, fields, body }: MadeUp): Promise<void> {
+    if (await this.#hasLeft()) return this.#close('destroy');
     this.#head({ status, fields });
     this.#stamp();
     this.#response.end(body);
@@ -172,6 +175,13 @@ export class Exchange {
     const { clock } = this.#context;
     this.#answeredAt = clock.steadyMs();
     if (this.#answer) this.#answer.retryAfter = secondsToWait(this.#answer.status, this.#answer.fields, clock);
+  }
+
+  /** True if the client has left. On a busy machine its end is still unread when an answer is ready. */
+  async #hasLeft(): Promise<boolean> {
+    // What is to be read is read between two turns.
+    for (let turns = 0; turns < 2; turns += 1) await turn();
+    return this.#request.socket.readableEnded || this.#left.aborted;
   }
 
   #head({ status, statusMessage, fields }: Omit<Answer, 'incoming'>): void {
@@ -248,16 +258,16 @@ export class Exchange {
     } catch (error) {
       if (this.#response.destroyed || this.#response.closed) return;
       if (this.#answer) this.#close('destroy');
-      else this.#failed(error as NodeJS.ErrnoException, follower);
+      else await this.#failed(error as NodeJS.ErrnoException, follower);
     }
   }
 
   /** The upstream did not answer, so that the step was not played. */
-  #failed({ message, code }: NodeJS.ErrnoException, follower: Follower | undefined): void {
+  async #failed({ message, code }: NodeJS.ErrnoException, follower: Follower | undefined): Promise<void> {
     this.#giveBack(follower);
     this.#context.unanswered += 1;
     this.#context.reason ??= code ?? message;
-    this.answer(
+    await this.answer(
       this.#context.dialect.ownAnswer({ status: 502, code: 'bad_gateway', message: 'The upstream did not answer' }),
     );
   }
@@ -309,7 +319,7 @@ export class Exchange {
     const answer = { status, statusMessage, fields, incoming };
     const made = this.#step === 'unknown' && this.#turn ? dialect.answerOf(this.#turn) : undefined;
     if (made) {
-      this.answer(made);
+      await this.answer(made);
       await drain(incoming);
     } else if (this.#step === 'lost') this.#lose(incoming);
     else if (this.#step === 'cut') await this.#cut(answer);
@@ -325,7 +335,7 @@ export class Exchange {
   async #deliver(answer: Answer): Promise<void> {
     const { step } = this.#turn ?? {};
     if (step?.name === 'slow') await wait(step.value * 1_000, undefined, { signal: this.#left }).catch(() => {});
-    if (this.#response.closed) return;
+    if (await this.#hasLeft()) return this.#close('destroy');
     const { incoming, fields } = answer;
     const length = Number(fieldOf(fields, 'content-length') ?? Number.NaN);
     const hasBody = this.#method !== 'HEAD' && answer.status !== 304;
@@ -352,7 +362,7 @@ export class Exchange {
     const body = coding === 'identity' && mover.isIn(`${read}`) ? Buffer.from(mover.text(`${read}`)) : read;
     const length: Fields = [['Content-Length', `${body.length}`]];
     const own = body === read ? fields : [...without(fields, LENGTH), ...length];
-    this.answer({ ...answer, fields: own, body });
+    await this.answer({ ...answer, fields: own, body });
   }
 
   #countUnmoved(body: Buffer, coding: string): void {
@@ -409,22 +419,16 @@ export class Exchange {
 
   async #grease(answer: Answer, follower: Follower | undefined): Promise<void> {
     const { fields, incoming } = answer;
-    const read: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      read.push(chunk);
-      bytes += chunk.length;
-    }
-    const text = Buffer.concat(read).toString('utf8');
-    if (!this.#turn || bytes > GREASED_BYTES_MAX || !holdsObject(text)) {
+    const read = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>));
+    const text = read.toString('utf8');
+    if (!this.#turn || read.length > GREASED_BYTES_MAX || !holdsObject(text)) {
       this.#giveBack(follower);
-      this.answer({ ...answer, body: Buffer.concat(read) });
-      return;
+      return this.answer({ ...answer, body: read });
     }
     const seed = `${this.#context.seed} ${follower?.script} ${this.#turn.place}`;
     const body = Buffer.from(greasedJson(this.#context.mover.text(text), seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
-    this.answer({ ...answer, fields: [...forOtherBody(fields), ...own], body });
+    await this.answer({ ...answer, fields: [...forOtherBody(fields), ...own], body });
   }
 
   async #write(chunk: Buffer): Promise<void> {

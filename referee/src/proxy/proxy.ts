@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { NOTES_MAX, type Note, type Play } from '../client/note.ts';
 import { CLOCK } from './clock.ts';
 import { type ContextOptions, ProxyContext } from './context.ts';
@@ -51,13 +51,19 @@ export async function openProxy(options: ProxyOptions) {
     response.sendDate = false;
     if (options.serve?.(request, response, playsOf)) return;
     const exchange = new Exchange(request, response, context);
-    if (request.headers.upgrade !== undefined) return exchange.answer(context.dialect.ownAnswer(NO_UPGRADE));
-    const caller = isPreflight(request) ? undefined : callerOf(exchange.credentials);
+    if (request.headers.upgrade !== undefined) return void exchange.answer(context.dialect.ownAnswer(NO_UPGRADE));
+    const isPreflight = request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+    const caller = isPreflight ? undefined : callerOf(exchange.credentials);
     // In the order of arrival; the note is complete when the exchange has ended.
     const { notes = [] } = caller ?? {};
     const place = caller && notes.length < NOTES_MAX ? notes.push(exchange.note()) - 1 : undefined;
-    const served = (caller ? exchange.play(caller.follower) : exchange.pass()).finally(() => {
+    const keep = () => {
       if (place !== undefined) notes[place] = exchange.note();
+    };
+    // A client that leaves with an answer that it has not read resets the connection.
+    context.connection(request.socket).onReset = keep;
+    const served = (caller ? exchange.play(caller.follower) : exchange.pass()).finally(() => {
+      keep();
       underWay.delete(served);
     });
     underWay.add(served);
@@ -67,7 +73,12 @@ export async function openProxy(options: ProxyOptions) {
 
   const listener = { joinDuplicateHeaders: true };
   const server = tls ? createTlsServer({ ...listener, ...tls }, serve) : createServer(listener, serve);
-  server.on('checkContinue', serve).on(tls ? 'secureConnection' : 'connection', (socket) => context.connection(socket));
+  server.on('checkContinue', serve).on(tls ? 'secureConnection' : 'connection', (socket) => {
+    const connection = context.connection(socket);
+    socket.on('error', () => connection.onReset?.());
+    // After its last answer too, the end of the client is read.
+    socket.destroySoon = () => socket.end().setTimeout(server.keepAliveTimeout);
+  });
   server.listen(port, host);
   await once(server, 'listening');
   const { address, family, port: bound } = server.address() as AddressInfo;
@@ -75,7 +86,10 @@ export async function openProxy(options: ProxyOptions) {
   const origin = `${tls ? 'https' : 'http'}://${named.replace(/^(0\.0\.0\.0|\[::\])$/, LOOPBACK)}:${bound}`;
   context = new ProxyContext(upstream, { ...options, origin, closing: closing.signal });
 
+  /** Ends when all that clients sent before was read: the own connection is the last of those that wait. */
+  const catchUp = () => once(connect(bound, address).resume().end(), 'close').catch(() => {});
   const close = async () => {
+    await catchUp();
     closing.abort();
     server.close();
     server.closeAllConnections();
@@ -90,7 +104,8 @@ export async function openProxy(options: ProxyOptions) {
       return playsOf();
     },
     /** Ends the play so far, and begins another at the same address. Throws `Mistake` for a wrong script. */
-    next(script: string): Play {
+    async next(script: string): Promise<Play> {
+      await catchUp();
       const follower = new Follower(script, following);
       const play = playsOf().get(ALONE);
       callers.set(ALONE, { follower, notes: [] });
@@ -99,8 +114,7 @@ export async function openProxy(options: ProxyOptions) {
     },
     /** Closes every connection, and returns the play of all requests together. */
     async end(): Promise<Play> {
-      await close();
-      const play = playsOf().get(ALONE);
+      const play = (await this.endAll()).get(ALONE);
       if (!play) throw new Error('The proxy has callers');
       return play;
     },
@@ -110,13 +124,10 @@ export async function openProxy(options: ProxyOptions) {
 
 const NO_UPGRADE = { status: 501, code: 'not_implemented', message: 'No connection is upgraded here' };
 
-function isPreflight({ method, headers }: IncomingMessage): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-}
-
 function playOf(context: ProxyContext, { script, reached, steps }: Follower, notes: readonly Note[]): Play {
   const { upstream, unanswered, reason = '', unmoved } = context;
-  const remarks = unmoved === 0 ? [] : [`${answers(unmoved)} had an address of the upstream that could not be moved`];
+  const answers = unmoved === 1 ? 'One answer' : `${unmoved} answers`;
+  const remarks = unmoved === 0 ? [] : [`${answers} had an address of the upstream that could not be moved`];
   const play = { script, reached, steps: steps.length, requests: [...notes], remarks };
   if (unanswered === 0) return play;
   if (NO_HTTP1.test(reason)) {
@@ -126,8 +137,4 @@ function playOf(context: ProxyContext, { script, reached, steps }: Follower, not
   const count = unanswered === 1 ? 'one request' : `${unanswered} requests`;
   const advice = /CERT|ISSUER|SIGNATURE|CHAIN|CRL/.test(reason) ? '; --ca FILE names an authority of your own' : '';
   return { ...play, failure: `The upstream ${upstream.origin} did not answer ${count} (${reason})${advice}` };
-}
-
-function answers(count: number): string {
-  return count === 1 ? 'One answer' : `${count} answers`;
 }
