@@ -29,6 +29,7 @@ export interface Group {
 /** Tries that follow failures, one after the other; the last one may have a final answer. */
 export interface Chain {
   readonly tries: readonly Request[];
+  readonly group: Group;
   /** How many calls it may be made of: a client sends equal calls too. */
   readonly calls: number;
 }
@@ -56,10 +57,8 @@ export function requestsOf(notes: readonly Note[]): Request[] {
  * The chains of tries of a group. Requests that overlap are tries of different calls, as are those with a request
  * between them for which `isInterrupted` holds.
  */
-export function chainsOf(
-  { requests, expected }: Group,
-  isInterrupted: (last: Request, next: Request) => boolean,
-): Chain[] {
+export function chainsOf(group: Group, isInterrupted: (last: Request, next: Request) => boolean): Chain[] {
+  const { requests, expected } = group;
   const chains: Request[][] = [];
   const open = new Set<Request[]>();
   for (const request of requests) {
@@ -77,7 +76,7 @@ export function chainsOf(
     if (request.isFinal) open.delete(chain);
     else open.add(chain);
   }
-  return chains.map((tries, index) => ({ tries, calls: Math.max(1, expected - index) }));
+  return chains.map((tries, index) => ({ tries, group, calls: Math.max(1, expected - index) }));
 }
 
 /** The waits of a chain after answers that asked for none, and how many tries came after any failure. */

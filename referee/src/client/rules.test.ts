@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { note } from '../../test/kit/note.ts';
-import { UNKNOWN_CLIENT } from './learned.ts';
+import { type Learned, UNKNOWN_CLIENT } from './learned.ts';
 import type { Note, Play } from './note.ts';
-import { judge, RULE_NAMES, USUAL_CUSTOMS } from './rules.ts';
+import { type Customs, judge, RULE_NAMES, USUAL_CUSTOMS } from './rules.ts';
 
 /** The moment of a request in ms, and what differs from a GET that was answered 200 at once. */
 type Happened = readonly [at: number, differs: Partial<Note>];
@@ -41,7 +41,7 @@ function sent(...parts: readonly (number | Partial<Note>)[]): Happened[] {
   });
 }
 
-function judged(happened: readonly Happened[], more: Partial<Play> = {}, customs = USUAL_CUSTOMS) {
+function judged(happened: readonly Happened[], more: Partial<Play> = {}, by: Partial<Learned & Customs> = {}) {
   const play = {
     script: 'ok',
     reached: 0,
@@ -50,7 +50,7 @@ function judged(happened: readonly Happened[], more: Partial<Play> = {}, customs
     remarks: [],
     ...more,
   };
-  return judge(play, UNKNOWN_CLIENT, customs);
+  return judge(play, { ...UNKNOWN_CLIENT, ...by }, { ...USUAL_CUSTOMS, ...by });
 }
 
 /** Rules that every failure puts to the test; they are shown where they are broken. */
@@ -178,6 +178,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['another call after a greased answer', 'tolerates kept', sent(0, greased, 10, other)],
   ['a greased answer, then a failed command', 'tolerates broken', [[0, greased]], ended(1)],
   ['a greased answer, then a command that was stopped', '', [[0, greased]], ended(1, true)],
+  ['a greased answer that did not arrive', '', [[0, { ...greased, isDelivered: false }]], ended(1)],
   ['a greased answer repeated by a loop', '', sent(0, greased, 10, ok, 20, ok)],
 ];
 
@@ -207,9 +208,24 @@ test('a refusal binds the requests of the scope that is given', () => {
     ['route', elsewhere, false],
     ['all', { ...here, ...other }, true],
   ] as const) {
-    const { findings } = judged(sent(0, limited, 500, later), {}, { ...USUAL_CUSTOMS, scope });
+    const { findings } = judged(sent(0, limited, 500, later), {}, { scope });
     const isFound = findings.some(({ rule }) => rule === 'waits');
     assert.equal(isFound, isBroken, `${scope} ${JSON.stringify(later)}`);
+  }
+});
+
+test('a try of a client that had left, which was seen late, is not taken for a repetition', () => {
+  const [left, again] = [{ ...refused, status: null, isDelivered: false, answeredAt: 20 }, created];
+  const { findings } = judged(sent(0, left, 2, refused, 10, again), {}, { expected: () => 2 });
+  assert.ok(findings.every(({ rule }) => rule === 'recovers'));
+});
+
+test('equal calls that overlap are accused of tries that are too many for all of them', () => {
+  for (const count of [20, 21]) {
+    const happened = [...sent(0, ok), ...tries(lost, ...Array(count - 2).fill(200))];
+    const { findings } = judged(happened, {}, { expected: () => 2, isConcurrent: true });
+    const isBroken = findings.some(({ rule }) => rule === 'gives-up');
+    assert.equal(isBroken, count > 20);
   }
 });
 
@@ -232,9 +248,7 @@ test('the evidence names the requests, and what was asked for', () => {
     [tries(lost, ...Array(11).fill(200)), `Request 11 (${get}) is try 11 of 12 of its call`],
   ] as const) {
     const findings = judged(happened).findings.filter(({ rule }) => rule !== 'recovers');
-    assert.deepEqual(
-      findings.map(({ text }) => text),
-      [said],
-    );
+    const texts = findings.map(({ text }) => text);
+    assert.deepEqual(texts, [said]);
   }
 });

@@ -288,15 +288,18 @@ class Judging {
     this.#find('backs-off', last, `${named(last)} ${text}; a backoff waits ${ms(least)} at least`);
   }
 
-  #givesUp({ tries, calls }: Chain): void {
+  #givesUp({ tries, group, calls }: Chain): void {
     const { command } = this.#play;
     const last = tries.at(-1);
     if (!last) return;
-    const most = this.#customs.triesMax * calls;
+    const { triesMax } = this.#customs;
+    const most = triesMax * calls;
     const hasStalled = last.step?.startsWith('stall') ?? false;
     if (hasStalled) this.#test('gives-up', last, 'stall');
     if (tries.length > most || (!last.isFinal && !hasStalled)) this.#test('gives-up', last, 'failures');
-    const beyond = tries[most];
+    // Which of equal calls that overlap is tried cannot be told.
+    const isTold = !this.#isConcurrent || group.requests.length > triesMax * group.expected;
+    const beyond = isTold ? tries[most] : undefined;
     if (beyond) this.#find('gives-up', last, `${named(beyond)} is try ${most + 1} of ${tries.length} of its call`);
     if (hasStalled && command?.timedOut) this.#find('gives-up', last, `${named(last)} was waited for without end`);
   }
@@ -382,8 +385,8 @@ class Judging {
     if (command?.timedOut) return;
     const isPlain = ({ step }: Request) => step === null || /^ok(@|$)/.test(step);
     const isGreased = ({ step }: Request) => step?.startsWith('grease') ?? false;
-    const isOnlyGrease = this.#requests.every((each) => isGreased(each) || (isPlain(each) && each.isDelivered));
-    for (const greased of this.#requests.filter(isGreased)) {
+    const isOnlyGrease = this.#requests.every((each) => each.isDelivered && (isGreased(each) || isPlain(each)));
+    for (const greased of this.#requests.filter((each) => each.isDelivered && isGreased(each))) {
       const isLast = greased === this.#requests.at(-1);
       const repeat = this.#repeat(greased);
       if ((isLast && command === undefined) || (repeat && this.#learned.calls.length === 0)) continue;
@@ -409,7 +412,9 @@ class Judging {
   #surplusOf(same: readonly Request[]): Request[] {
     const expected = Math.max(...same.map((each) => this.#learned.expected(each)));
     return same.filter((request, index) => {
-      const failures = same.filter((each) => !each.isFinal && isKnownTo(each, request));
+      // That a client left may be seen after its next try.
+      const isOver = (each: Request) => !each.isDelivered || isKnownTo(each, request);
+      const failures = same.slice(0, index).filter((each) => !each.isFinal && isOver(each));
       return index >= expected + failures.length;
     });
   }
