@@ -276,10 +276,8 @@ for (const concurrency of [1, 6]) {
         const { rules } = await run(client);
         const broken = rules.filter(({ verdict }) => verdict === 'broken');
         const others = broken.filter((cell) => cell.rule !== rule);
-        assert.deepEqual(
-          others.map((cell) => `${cell.rule} for ${cell.kind}: ${cell.evidence[0]}`),
-          [],
-        );
+        const told = others.map((cell) => `${cell.rule} for ${cell.kind}: ${cell.evidence[0]}`);
+        assert.deepEqual(told, []);
         const found = broken.filter((cell) => cell.rule === rule).map(({ kind }) => kind);
         assert.deepEqual(found.sort(), [...kinds].sort());
       });

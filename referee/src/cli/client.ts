@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { type Learned, learnedFrom, UNKNOWN_CLIENT } from '../client/learned.ts';
 import type { Play } from '../client/note.ts';
-import { planFor } from '../client/plan.ts';
+import { type Planned, planFor } from '../client/plan.ts';
 import { type Asked, type Played, reportOn } from '../client/report.ts';
+import { isDoubtful } from '../client/rules.ts';
 import { parseScript } from '../client/script.ts';
 import { clientSuite } from '../client/suite.ts';
 import { Mistake } from '../mistake.ts';
@@ -101,7 +102,7 @@ async function play(given: readonly string[], theatre: Theatre, { customs }: Ask
   const inTurn = theatre.isFast ? FAST.flatMap(first) : planned.slice(0, theatre.playsMax);
   const chosen = isScripted ? planned : inTurn;
   theatre.tell(`${chosen.length} of ${planned.length} plays, each runs the command once`);
-  const plays = await theatre.playAll(chosen.map(({ script }) => script));
+  const plays = await theatre.playAll(chosen, (each) => isDoubtful(each, learned, customs));
   const durationMs = Math.round(performance.now() - startedMs);
   const left = planned.filter((each) => !chosen.includes(each)).map(({ kind }) => kind);
   return { plays, planned: planned.length, durationMs, learned, isScripted, isWhole, left };
@@ -166,17 +167,19 @@ class Theatre {
     return learned;
   }
 
-  /** Plays scripts, side by side where that was asked for; the first one that the upstream fails is the last. */
-  async playAll(scripts: readonly string[]): Promise<Play[]> {
+  /** Plays scripts, side by side if asked, and doubtful ones again; the first one that the upstream fails is the last. */
+  async playAll(chosen: readonly Pick<Planned, 'script'>[], isDoubtful: (play: Play) => boolean): Promise<Play[]> {
     const plays: Play[] = [];
     let next = 0;
     let isOver = false;
     const work = async () => {
-      while (next < scripts.length && !isOver) {
+      while (next < chosen.length && !isOver) {
         const place = next;
         next += 1;
-        this.#invocation.progress('playing', place + 1, scripts.length);
-        const { play } = await this.#play(scripts[place] ?? '');
+        this.#invocation.progress('playing', place + 1, chosen.length);
+        const played = () => this.#play(chosen[place]?.script ?? '');
+        const { play: first } = await played();
+        const play = isDoubtful(first) ? (await played()).play : first;
         plays[place] = play;
         isOver ||= play.failure !== undefined;
       }

@@ -142,6 +142,11 @@ export function judge(play: Play, learned: Learned, customs: Customs): Judged {
   return { tested: new Map(certain), untested, findings, remarks: told, repeated: again.kind };
 }
 
+/** True for a play that is made once more before it counts: a command may fail of itself, as on a busy machine. */
+export function isDoubtful(play: Play, learned: Learned, customs: Customs): boolean {
+  return judge(play, learned, customs).findings.some(({ rule }) => rule === 'tolerates');
+}
+
 /** The failure after which a call that had been answered comes again, and that one: the first of a test that is repeated. */
 function rerunIn(requests: readonly Request[], { calls, expected, isConcurrent }: Learned): Request[] {
   const answered = new Map<string, number>();

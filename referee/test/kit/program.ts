@@ -1,3 +1,4 @@
+import { appendFileSync, readFileSync } from 'node:fs';
 import { CAREFUL, type Habits, mayRetry, retrying, smallClient } from './habits.ts';
 
 /** A program of three calls, careful but for the habit that is named. */
@@ -13,6 +14,7 @@ const [habit = '', only] = process.argv.slice(2);
 const url = process.env.REFEREE_URL ?? process.env.API_URL ?? '';
 if (habit === 'fails') throw new Error('it fails by itself');
 if (habit === 'nothing') process.exit(0);
+if (habit === 'fails-third') appendFileSync('runs.txt', '.');
 const client = smallClient(url, { ...CAREFUL, ...HABITS[habit] });
 try {
   if (only !== 'create') await client.call('GET', '/things');
@@ -21,3 +23,4 @@ try {
 } finally {
   client.close();
 }
+if (habit === 'fails-third' && readFileSync('runs.txt', 'utf8').length === 3) throw new Error('it fails once');

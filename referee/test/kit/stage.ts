@@ -5,7 +5,7 @@ import { learnedFrom } from '../../src/client/learned.ts';
 import type { Play } from '../../src/client/note.ts';
 import { planFor } from '../../src/client/plan.ts';
 import { type Asked, type ClientReport, reportOn } from '../../src/client/report.ts';
-import { USUAL_CUSTOMS } from '../../src/client/rules.ts';
+import { isDoubtful, USUAL_CUSTOMS } from '../../src/client/rules.ts';
 import { openProxy, type ProxyOptions } from '../../src/proxy/proxy.ts';
 import { standing } from './upstream.ts';
 
@@ -47,7 +47,7 @@ export interface StageOptions {
   readonly playsMax?: number;
   readonly isWhole?: boolean;
   readonly proxy?: Partial<ProxyOptions>;
-  /** How many plays run side by side; all unless told otherwise. */
+  /** How many plays run side by side. */
   readonly jobs?: number;
 }
 
@@ -55,14 +55,14 @@ export interface StageOptions {
 export class NotEnded extends Error {}
 
 /**
- * Learns, plans and judges as the command does, with a client in this process, and all plays side by side: each has an
- * API of its own, and mostly waits.
+ * Learns, plans and judges as the command does, with a client in this process, and plays side by side: each has an API
+ * of its own, and mostly waits.
  */
 export async function judged(
   client: (url: string) => Promise<void>,
   options: StageOptions = {},
 ): Promise<ClientReport> {
-  const { asked = {}, api = things, upstream: address, playsMax = 24, isWhole = false, proxy = {}, jobs } = options;
+  const { asked = {}, api = things, upstream: address, playsMax = 24, isWhole = false, proxy = {}, jobs = 8 } = options;
   const wanted = { ...ASKED, ...asked };
   const play = async (script: string): Promise<Play> => {
     await using upstream = address === undefined ? await standing(createServer(api())) : undefined;
@@ -84,9 +84,13 @@ export async function judged(
   const plays: Play[] = [];
   const queue = [...chosen.entries()];
   const work = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) plays[next[0]] = await play(next[1].script);
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [place, { script }] = next;
+      const first = await play(script);
+      plays[place] = isDoubtful(first, learned, wanted.customs) ? await play(script) : first;
+    }
   };
-  await Promise.all(Array.from({ length: jobs ?? chosen.length }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   const left = planned.slice(chosen.length).map(({ kind }) => kind);
   return reportOn({ plays, planned: planned.length, durationMs: 0, learned, isScripted: false, isWhole, left }, wanted);
 }
