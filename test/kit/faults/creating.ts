@@ -38,7 +38,6 @@ export function createWithoutPause(url: string, secret: string, connections: num
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const acknowledged: Category[] = [];
   const unexpected: Reply[] = [];
-  let broken = 0;
   let stopped = false;
   const work = async (worker: number) => {
     for (let round = 0; !stopped; round += 1) {
@@ -47,7 +46,6 @@ export function createWithoutPause(url: string, secret: string, connections: num
         if (reply.status === 201) acknowledged.push(JSON.parse(reply.body));
         else unexpected.push(reply);
       } catch {
-        broken += 1;
         return;
       }
     }
@@ -60,7 +58,6 @@ export function createWithoutPause(url: string, secret: string, connections: num
       stopped = true;
       await done;
       agent.destroy();
-      return { broken };
     },
   };
 }

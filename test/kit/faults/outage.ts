@@ -37,11 +37,3 @@ export async function timed(
   await response.arrayBuffer();
   return { status: response.status, durationMs: performance.now() - startedMs };
 }
-
-/** Asserts that no answer so far was a 500. */
-export function assertNoDefect({ events }: TestService): void {
-  assert.deepEqual(
-    events.answered.filter(({ status }) => status === 500),
-    [],
-  );
-}
