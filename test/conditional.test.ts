@@ -1,34 +1,29 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
-import { json, type TestService, testService, UNLIMITED } from './kit/service.ts';
+import { json, testService, UNLIMITED } from './kit/service.ts';
 
-/** Every operation that is read with GET, of something that `before` makes, apart from the state of the limits. */
+/** Every operation that is read with GET, of something that is made here, apart from the state of the limits. */
 const PATHS = OPERATIONS.filter(({ method, free }) => method === 'GET' && !free).flatMap(({ path }) =>
   path.includes('{') ? [path.replace(/\{\w+\}/, '1')] : [path, `${path}?limit=1`, `${path}?limit=1&cursor=after_2`],
 );
 
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue(UNLIMITED);
+const send = (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
+  service.send(secret, method, path, body, headers);
+const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
+
+for (let number = 1; number <= 3; number += 1) {
+  await send('POST', '/categories', {}, { name: 'Dog' });
+  await send('POST', '/pets', {}, { name: 'Rex', categoryId: 1 });
+  await send('PATCH', `/inventory/${number}`, {}, { quantity: 9 });
+  await send('POST', '/store/orders', {}, { petId: 1, quantity: 1 });
+}
+
 describe('ETag and If-None-Match', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue(UNLIMITED)).secret;
-    for (let number = 1; number <= 3; number += 1) {
-      await send('POST', '/categories', {}, { name: 'Dog' });
-      await send('POST', '/pets', {}, { name: 'Rex', categoryId: 1 });
-      await send('PATCH', `/inventory/${number}`, {}, { quantity: 9 });
-      await send('POST', '/store/orders', {}, { petId: 1, quantity: 1 });
-    }
-  });
-  after(() => service[Symbol.asyncDispose]());
-
-  const send = (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
-    service.send(secret, method, path, body, headers);
-  const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
-
   test('every GET but that of the limits is here, and in the contract', () => {
     assert.equal(PATHS.length, 16);
     for (const { method, id, conditional, free } of OPERATIONS) {
@@ -144,28 +139,15 @@ describe('ETag and If-None-Match', () => {
 });
 
 describe('If-Match', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue(UNLIMITED)).secret;
-    await send('POST', '/categories', undefined, { name: 'Dog' });
-    await send('POST', '/pets', undefined, { name: 'Rex', categoryId: 1 });
-    await send('PATCH', '/inventory/1', undefined, { quantity: 9 });
-  });
-  after(() => service[Symbol.asyncDispose]());
-
-  const send = (method: string, path: string, ifMatch?: string, body?: unknown) =>
-    service.send(secret, method, path, body, ifMatch === undefined ? {} : { 'if-match': ifMatch });
-  const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
+  const sendIfMatch = (method: string, path: string, tag: string, body?: unknown) =>
+    send(method, path, { 'if-match': tag }, body);
   const failure = async (answer: Promise<Response>) => {
     const { status, code, message } = await json<{ status: number; code: string; message: string }>(answer);
     return [status, code, message] as const;
   };
 
   for (const [path, change, other] of [
-    ['/pets/1', { name: 'Max' }, { name: 'Luna' }],
+    ['/pets/1', { name: 'Bruno' }, { name: 'Luna' }],
     ['/inventory/1', { quantity: 7 }, { quantity: 3 }],
   ] as const) {
     test(`PATCH ${path}: only while the resource is as one of the tags says`, async () => {
@@ -183,23 +165,23 @@ describe('If-Match', () => {
         [tag.slice(1, -1), 412],
         ['*, "x"', 412],
       ] as const) {
-        assert.equal((await send('PATCH', path, wanted, await json(send('GET', path)))).status, status, wanted);
+        assert.equal((await sendIfMatch('PATCH', path, wanted, await json(send('GET', path)))).status, status, wanted);
       }
-      const changed = await send('PATCH', path, tag, change);
+      const changed = await sendIfMatch('PATCH', path, tag, change);
       assert.equal(changed.status, 200);
       const now = changed.headers.get('etag') ?? '';
       const before = await (await send('GET', path)).text();
-      assert.deepEqual(await failure(send('PATCH', path, tag, other)), [
+      assert.deepEqual(await failure(sendIfMatch('PATCH', path, tag, other)), [
         412,
         'precondition_failed',
         `If-Match is ${tag}, but the ETag is now ${now}; get the resource again, then decide anew`,
       ]);
       assert.equal(await (await send('GET', path)).text(), before, 'nothing is changed');
-      const [, , message] = await failure(send('PATCH', path, now.slice(1, -1), other));
+      const [, , message] = await failure(sendIfMatch('PATCH', path, now.slice(1, -1), other));
       assert.match(message, /; send it as it came, quotes included$/);
-      assert.equal((await send('PATCH', path, now, other)).status, 200);
-      assert.equal((await failure(send('PATCH', path.replace('1', '999'), '"x"', other)))[0], 404);
-      assert.equal((await failure(send('PATCH', path, '"x"', {})))[1], 'validation_failed');
+      assert.equal((await sendIfMatch('PATCH', path, now, other)).status, 200);
+      assert.equal((await failure(sendIfMatch('PATCH', path.replace('1', '999'), '"x"', other)))[0], 404);
+      assert.equal((await failure(sendIfMatch('PATCH', path, '"x"', {})))[1], 'validation_failed');
     });
   }
 
@@ -208,16 +190,16 @@ describe('If-Match', () => {
     assert.deepEqual([await tagOf('/pets?ids=1'), await tagOf('/pets?ids=1&ids=1&limit=1')], [tag, tag]);
     assert.notEqual(await tagOf('/pets?ids=1,999'), tag);
     assert.notEqual(await tagOf('/pets?ids=999'), await tagOf('/pets?ids=998,999'));
-    assert.equal((await send('PATCH', '/pets/1', await tagOf('/pets?ids=1'), { name: 'Bello' })).status, 200);
-    assert.equal((await send('PATCH', '/pets/1', tag, { name: 'Rex' })).status, 412);
+    assert.equal((await sendIfMatch('PATCH', '/pets/1', await tagOf('/pets?ids=1'), { name: 'Bello' })).status, 200);
+    assert.equal((await sendIfMatch('PATCH', '/pets/1', tag, { name: 'Rex' })).status, 412);
   });
 
   test('of clerks who read the same stock one writes it, and none erases an order that came between', async () => {
-    await send('PATCH', '/inventory/1', undefined, { quantity: 100 });
+    await send('PATCH', '/inventory/1', {}, { quantity: 100 });
     const tag = await tagOf('/inventory/1');
-    const order = send('POST', '/store/orders', undefined, { petId: 1, quantity: 1 });
+    const order = send('POST', '/store/orders', {}, { petId: 1, quantity: 1 });
     const clerks = Array.from({ length: 10 }, (_, index) =>
-      send('PATCH', '/inventory/1', tag, { quantity: 200 + index }),
+      sendIfMatch('PATCH', '/inventory/1', tag, { quantity: 200 + index }),
     );
     const statuses = (await Promise.all(clerks)).map(({ status }) => status);
     assert.equal((await order).status, 201);
@@ -229,16 +211,16 @@ describe('If-Match', () => {
 
   test('DELETE: a stale tag keeps the order; 404 and 409 come first', async () => {
     const place = async (more: object = {}) => {
-      const response = await send('POST', '/store/orders', undefined, { petId: 1, quantity: 1, ...more });
+      const response = await send('POST', '/store/orders', {}, { petId: 1, quantity: 1, ...more });
       return { path: `/store/orders/${(await json<Order>(response)).id}`, tag: response.headers.get('etag') ?? '' };
     };
     const { path, tag } = await place();
-    assert.equal((await failure(send('DELETE', path, '"x"')))[1], 'precondition_failed');
-    assert.equal((await send('DELETE', path, tag)).status, 204);
-    assert.equal((await failure(send('DELETE', path, '"x"')))[1], 'not_found');
+    assert.equal((await failure(sendIfMatch('DELETE', path, '"x"')))[1], 'precondition_failed');
+    assert.equal((await sendIfMatch('DELETE', path, tag)).status, 204);
+    assert.equal((await failure(sendIfMatch('DELETE', path, '"x"')))[1], 'not_found');
     const shipDate = new Date((service.clock.now().unix + 10) * 1_000).toISOString();
     const shipped = await place({ shipDate });
     service.clock.advance(10);
-    assert.equal((await failure(send('DELETE', shipped.path, shipped.tag)))[1], 'order_not_cancellable');
+    assert.equal((await failure(sendIfMatch('DELETE', shipped.path, shipped.tag)))[1], 'order_not_cancellable');
   });
 });
