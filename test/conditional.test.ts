@@ -155,14 +155,9 @@ describe('If-Match', () => {
       for (const [wanted, status] of [
         [`"x", ${tag}`, 200],
         ['*', 200],
-        [' * ', 200],
         [`W/${tag}`, 200],
-        ...['-gzip', ';gzip', '--gzip'].map((coding) => [`${tag.slice(0, -1)}${coding}"`, 200] as const),
-        ['W/"x"', 412],
-        ['"x-gzip"', 412],
         ['"x"', 412],
         ['', 412],
-        [tag.slice(1, -1), 412],
         ['*, "x"', 412],
       ] as const) {
         assert.equal((await sendIfMatch('PATCH', path, wanted, await json(send('GET', path)))).status, status, wanted);
