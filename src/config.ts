@@ -159,7 +159,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     }
   };
 
-  const config = {
+  return {
     host: read('HOST', nonEmpty),
     port: read('PORT', wholeNumber(0, 65_535)),
     operatorHost: read('OPERATOR_HOST', nonEmpty),
@@ -194,7 +194,6 @@ function parseConfig(sources: ConfigSources, mistakes: string[]) {
     shutdownGraceMs:
       read('SHUTDOWN_GRACE', duration('of at most a day, such as 10s, 5m or 1h', { min: 0, max: DAY_SECONDS })) * 1000,
   };
-  return config;
 }
 
 /**

@@ -137,7 +137,13 @@ test('what each command prints, for people and for programs', async () => {
   await prints('audit --since 2h', 0, '', '! No change matches');
   await prints('usage', 0, '', '! No requests yet');
   await prints('categories import some.ndjson', 0, '', '! Imported 2 categories');
-  await prints('categories list', 0, 'ID | NAME | DESCRIPTION', '1 | Dog | Loyal', '2 | Cat');
+  await prints(
+    'categories list',
+    0,
+    'ID | NAME | DESCRIPTION | CREATED | BY',
+    '2 | Cat | TIME | cli',
+    '1 | Dog | Loyal | TIME | cli',
+  );
   await prints('categories rename 2 Cats --json', 0, '{"id":2,"name":"Cats"}');
   await prints('categories delete 2', 0, '', '! Deleted the category 2');
   const dog = '{"id":1,"name":"Dog","description":"Loyal"}';
@@ -283,7 +289,7 @@ test('keys list shows each key with its state: active, banned, expired or revoke
   );
 });
 
-test('keys lift-ban lifts the ban, also by its former name unban, and tells until when the windows refuse', async () => {
+test('keys lift-ban lifts the ban, and tells until when the windows refuse', async () => {
   await using service = await testService();
   const { storage, clock } = service;
   const { id } = (await service.issue()).key;
@@ -293,7 +299,7 @@ test('keys lift-ban lifts the ban, also by its former name unban, and tells unti
   await storage.limits.saveCounts([
     { ...NO_COUNTS, keyId: id, minuteEnds: now + 59, minuteUsed: 60, day, dayUsed: 60 },
   ]);
-  const lifted = await commandsOn(service)(`keys unban ${id} --json`);
+  const lifted = await commandsOn(service)(`keys lift-ban ${id} --json`);
   assert.deepEqual([lifted.code, lifted.stdout], [0, '{}\n']);
   assert.equal(lifted.stderr, `Its counts were not reset: requests are refused until ${utc(now + 59)}\n`);
 });

@@ -6,12 +6,11 @@ import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { claimFile } from '../src/storage/sqlite/claim.ts';
-import type { Finding } from '../src/telemetry/finding.ts';
 import { untilEqual, untilTrue } from './kit/clock.ts';
 import { missingPrograms } from './kit/deploy/programs.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from './kit/postgres-server.ts';
-import { COMMAND, run, serveProcess } from './kit/process.ts';
+import { COMMAND, findingsOf, run, serveProcess } from './kit/process.ts';
 import { redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -19,8 +18,7 @@ import { temporaryFolder } from './kit/service.ts';
 
 /** What it complains of, and what it advises. */
 async function complaints(env: Record<string, string>, cwd: string): Promise<string[]> {
-  const { stdout } = await run(['doctor', '--json'], { cwd, env });
-  return (JSON.parse(stdout) as Finding[]).flatMap((each) => {
+  return (await findingsOf(env, cwd)).flatMap((each) => {
     if (each.status === 'ok') return [];
     return [`${each.check} ${each.status}: ${each.finding} → ${each.advice}`];
   });
@@ -68,10 +66,8 @@ test('in an outage it says what the service cannot use, since when and why, as t
   await using database = await startPostgres();
   await using redis = await startRedis();
   const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, INSTANCES: '2', OPERATOR_PORT: '0' };
-  const serviceFindings = async () => {
-    const { stdout } = await run(['doctor', '--json'], { cwd, env });
-    return (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'service').map(({ finding }) => finding);
-  };
+  const serviceFindings = async () =>
+    (await findingsOf(env, cwd)).filter(({ check }) => check === 'service').map(({ finding }) => finding);
   assert.deepEqual(await serviceFindings(), [], 'no service runs');
   await using service = await serveProcess([], { cwd, env });
   const [ready = ''] = await serviceFindings();

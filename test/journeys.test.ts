@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { COMMAND } from '../src/version.ts';
+import { httpServer } from './kit/http-server.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -42,14 +41,12 @@ test('a newcomer starts the service, pastes the line, and finds everything again
 
 test('a port in use is reported in one line that names it', async () => {
   using folder = temporaryFolder();
-  await using other = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => other.once('listening', resolve));
-  const { port } = other.address() as AddressInfo;
+  await using other = await httpServer(() => {});
   for (const [setting, args] of [
-    ['PORT', ['--port', `${port}`, '--operator-port', '0']],
-    ['OPERATOR_PORT', ['--port', '0', '--operator-port', `${port}`]],
+    ['PORT', ['--port', `${other.port}`, '--operator-port', '0']],
+    ['OPERATOR_PORT', ['--port', '0', '--operator-port', `${other.port}`]],
   ] as const) {
-    const why = `Cannot listen on 127.0.0.1:${port}: something else listens there`;
+    const why = `Cannot listen on 127.0.0.1:${other.port}: something else listens there`;
     const stderr = `pet-catalog: ${why}; set ${setting} to another port, or to 0 for a free one\n`;
     // No unusable key is issued.
     assert.deepEqual(await run(['serve', '--bootstrap', ...args], { cwd: folder.path }), {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { VERSION } from '../src/version.ts';
 import { issueKey } from './kit/faults/kills.ts';
+import { httpServer } from './kit/http-server.ts';
 import { run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder, testService } from './kit/service.ts';
 
@@ -38,20 +36,11 @@ const textsOf = (attributes: readonly Attribute[] = []) =>
 
 async function openCollector() {
   const collected: ResourceSpans[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await httpServer(async (request, response) => {
     collected.push(...((await readJson(request)) as { resourceSpans: ResourceSpans[] }).resourceSpans);
     response.end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    collected,
-    [Symbol.dispose]: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { ...server, collected };
 }
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -59,11 +48,11 @@ const PARENT_ID = '00f067aa0ba902b7';
 
 test('with OTEL_… set, requests are traced below the caller’s span, with their gates and their storage', async () => {
   using folder = temporaryFolder();
-  using collector = await openCollector();
+  await using collector = await openCollector();
   const secret = await issueKey(folder.path);
   // The environment comes before the file.
   const named = 'OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=file';
-  writeFileSync(join(folder.path, '.env'), `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}\n${named}\n`);
+  writeFileSync(join(folder.path, '.env'), `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.origin}\n${named}\n`);
   const env = { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
   await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path, env });
   const call = (path: string, init: RequestInit = {}, traceparent?: string) =>

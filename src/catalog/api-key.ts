@@ -86,7 +86,7 @@ export interface NewApiKey
   extends Pick<ApiKey, 'name' | 'environment' | 'plan'>,
     Partial<Pick<ApiKey, 'limits' | 'scopes' | 'expiresAt' | 'owner'>> {}
 
-/** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed`, but for what a schema says. */
+/** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed` by its rules. */
 export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
   checkName(wanted.name, 'key');
   checkOwner(wanted.owner);

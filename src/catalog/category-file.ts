@@ -144,7 +144,10 @@ function* csvRecords(text: string): Generator<Found> {
   for (const [index, { cells, ...row }] of others.entries()) {
     const place = { ...row, record: index + 1 };
     if (cells.length === header?.length) {
-      yield { ...place, value: Object.fromEntries(header.map((column, at) => [column ?? '', asWritten(cells[at])])) };
+      yield {
+        ...place,
+        value: Object.fromEntries(header.map((column, at) => [column ?? '', cells[at] && fromText(cells[at])])),
+      };
     } else {
       const message = `The row has another number of cells (${cells.length}) than the header (${header?.length})`;
       yield { ...place, message };
@@ -204,10 +207,6 @@ function wrongHeader(header: readonly string[]): string | undefined {
   }
   const odd = columns.get('description') ?? 'description';
   return odd === 'description' ? undefined : `The header has the column ${quote(odd)}; did you mean description?`;
-}
-
-function asWritten(cell: string | undefined): string | undefined {
-  return cell === undefined ? undefined : fromText(cell);
 }
 
 function brokenRow(error: CsvError): string {

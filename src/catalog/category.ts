@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { History, Operator } from './audit.ts';
 import type { Once, OnceId } from './idempotency.ts';
-import { Id, Name, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
+import { Id, type Made, Name, type NewestQuery, NO_CONTROL, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, quote, validator } from './validate.ts';
 
 const Description = {
@@ -75,8 +75,7 @@ export interface CategoryStorage {
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
   list(page?: PageQuery): Promise<Category[]>;
-  /** A page of those whose name or description contains a text, regardless of case, or whose id it is. */
-  search(query: PageQuery & { readonly text: string }): Promise<Category[]>;
+  newest(query: NewestQuery<Category>): Promise<Made<Category>[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined>;
   /** A category with its changes, also one that was deleted. Undefined if there never was one. */

@@ -4,7 +4,7 @@ import type { History } from './audit.ts';
 import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { Pet } from './pet.ts';
-import { Id, type PageQuery, type Precondition } from './resource.ts';
+import { Id, type Made, type NewestQuery, type PageQuery, type Precondition } from './resource.ts';
 import { objectOf, quote, validator } from './validate.ts';
 
 const ORDER_QUANTITY_MAX = 1_000;
@@ -49,6 +49,13 @@ export const Order = objectOf('Order', 'An order of the store', {
   },
 });
 export type Order = Static<typeof Order>;
+
+export const ORDER_STATES = ['open', 'complete', 'cancelled'] as const;
+
+export type OrderInState = Order & { readonly state: (typeof ORDER_STATES)[number] };
+
+/** Selects a page of orders; without a state those of any. */
+export type OrderQuery = NewestQuery<OrderInState> & { readonly state?: OrderInState['state'] | undefined };
 
 const check = validator(NewOrder);
 
@@ -107,6 +114,8 @@ export interface OrderStorage {
   find(id: number): Promise<Order | undefined>;
   /** A page of orders, ids ascending; of one pet if it is given. */
   list(page: PageQuery & { readonly petId?: number | undefined }): Promise<Order[]>;
+  /** Cancelled ones are as they were, and there for as long as the audit keeps their cancellation. */
+  newest(query: OrderQuery): Promise<Made<OrderInState>[]>;
   /**
    * Removes an order and returns its stock, once. False if there is none. Throws `order_not_cancellable`, or what
    * `precondition` throws.

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { History } from './audit.ts';
 import { invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
-import { Id, Name, type PageQuery, type Precondition } from './resource.ts';
+import { Id, type Made, Name, type NewestQuery, type PageQuery, type Precondition } from './resource.ts';
 import { mistyped, objectOf, validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;
@@ -124,6 +124,7 @@ export interface PetStorage {
   find(id: number): Promise<Pet | undefined>;
   /** A page of pets, ids ascending. Its cost does not grow with the number of pets that the filter leaves out. */
   list(page: PageQuery & PetFilter): Promise<Pet[]>;
+  newest(query: NewestQuery<StockedPet>): Promise<Made<StockedPet>[]>;
   /**
    * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws what `precondition` throws,
    * or `validation_failed` if there is no such category.

@@ -44,6 +44,18 @@ export interface PageQuery {
   readonly limit: number;
 }
 
+/** A resource with the moment (Unix seconds) and the key that made it; an import's is its way, such as `cli`. */
+export type Made<T> = T & { readonly createdAt: number; readonly keyId: string };
+
+/** Selects a page of what was made, newest first: only ids below one, by a key, by the keys of an owner. */
+export interface NewestQuery<T> {
+  readonly below: number;
+  readonly limit: number;
+  readonly key?: string | undefined;
+  readonly owner?: string | undefined;
+  isWanted(made: T): boolean;
+}
+
 /**
  * Decides by the present state of a resource whether it may be changed: throws `precondition_failed` if not. Storage
  * calls it in the transaction that changes, before anything is written.

@@ -1,15 +1,10 @@
+import type { NewCategory } from '../catalog/category.ts';
 import type { PetStatus } from '../catalog/pet.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
 
 const ORIGIN = { keyId: 'demo' };
-
-interface DemoCategory {
-  readonly name: string;
-  readonly description: string;
-  readonly pets: readonly DemoPet[];
-}
 
 interface DemoPet {
   readonly name: string;
@@ -20,7 +15,7 @@ interface DemoPet {
   readonly orders?: readonly { readonly quantity: number; readonly shipsInDays?: number }[];
 }
 
-const CATALOG: readonly DemoCategory[] = [
+const CATALOG: readonly (NewCategory & { readonly pets: readonly DemoPet[] })[] = [
   {
     name: 'Dog',
     description: 'Loyal and social; needs walks in any weather',

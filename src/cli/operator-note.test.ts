@@ -1,35 +1,29 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { httpServer } from '../../test/kit/http-server.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import { findOperator, noteOperator } from './operator-note.ts';
 
-/** A port at which something listens. */
-async function listening(): Promise<Disposable & { readonly port: number; readonly url: string }> {
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { port, url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
-}
+/** Something that listens at a port. */
+const listening = () => httpServer(({ socket }) => socket.destroy());
 
 test('the note of a service stands beside its database, for its user alone, until the service ends', async () => {
   using folder = temporaryFolder();
-  using operator = await listening();
+  await using operator = await listening();
   const file = join(folder.path, 'x.db');
   const noted = { database: { engine: 'sqlite', file }, operatorPort: 8081 } as const;
   assert.equal(await findOperator(noted), undefined);
   {
     using _note = noteOperator(noted.database, { url: `http://0.0.0.0:${operator.port}`, secret: 'hidden' });
     assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);
-    assert.deepEqual(await findOperator(noted), { url: operator.url, secret: 'hidden' });
+    assert.deepEqual(await findOperator(noted), { url: operator.origin, secret: 'hidden' });
   }
   assert.deepEqual(readdirSync(folder.path), []);
   noteOperator(noted.database, { url: 'http://127.0.0.1:1', secret: 'of a killed service' });
   assert.equal(await findOperator(noted), undefined);
-  using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, { url: operator.url, secret: 'hidden' });
+  using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, { url: operator.origin, secret: 'hidden' });
   assert.deepEqual(
     readdirSync('.').filter((name) => name.endsWith('.operator')),
     [],
@@ -49,15 +43,15 @@ test('a file or a link that others left in the place of the note does not get th
 
 test('notes of instances on one server lie in the data or working folder, by port, and that of the set port is first', async () => {
   using folder = temporaryFolder();
-  using one = await listening();
-  using other = await listening();
+  await using one = await listening();
+  await using other = await listening();
   const before = process.cwd();
   process.chdir(folder.path);
   try {
     const at = (password: string, name = 'd') =>
       ({ engine: 'postgres', url: `postgres://u:${password}@h/${name}` }) as const;
     const find = (operatorPort: number, name?: string) => findOperator({ database: at('new', name), operatorPort });
-    using _one = noteOperator(at('old'), { url: one.url, secret: '1' });
+    using _one = noteOperator(at('old'), { url: one.origin, secret: '1' });
     const [name = ''] = readdirSync('.');
     assert.deepEqual(
       [name.replace(/^postgres-[0-9a-f]{16}-/, ''), statSync(name).mode & 0o777],
@@ -65,8 +59,8 @@ test('notes of instances on one server lie in the data or working folder, by por
     );
     assert.deepEqual([(await find(8081))?.secret, await find(one.port, 'other')], ['1', undefined]);
     mkdirSync('data');
-    using _two = noteOperator(at('old'), { url: one.url, secret: '2' });
-    using _three = noteOperator(at('old'), { url: other.url, secret: '3' });
+    using _two = noteOperator(at('old'), { url: one.origin, secret: '2' });
+    using _three = noteOperator(at('old'), { url: other.origin, secret: '3' });
     using _killed = noteOperator(at('old'), { url: 'http://127.0.0.1:1', secret: '4' });
     assert.deepEqual([readdirSync('.').length, readdirSync('data').length], [2, 3]);
     assert.deepEqual([(await find(one.port))?.secret, (await find(other.port))?.secret], ['2', '3']);

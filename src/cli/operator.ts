@@ -33,8 +33,6 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   addOperation(add, keys.resumeKey, { usage: 'resume [id]', other: keys.resumeKeys });
   addOperation(add, keys.resetKey, { usage: 'reset [id]', other: keys.resetKeys });
   addOperation(add, liftBan);
-  // The name of releases before 0.4.0, which answers for this one.
-  addOperation(add, liftBan, { usage: 'unban <id>', about: 'The same as lift-ban, for this release' });
 }
 
 /** Adds `usage` and `audit`. */

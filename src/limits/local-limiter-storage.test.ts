@@ -17,77 +17,60 @@ function bench(keysMax?: number) {
   const clock = manualClock(NOON - OFFSET);
   clock.step(OFFSET);
   const events = recordedEvents();
-  let stored: WindowCounts | undefined;
-  let failure: Error | undefined;
-  let onSave = () => {};
   const saved: WindowCounts[][] = [];
-  let synced = 0;
-  const failing = async (work: () => void) => {
-    work();
-    if (failure) throw failure;
+  const played = {
+    stored: undefined as WindowCounts | undefined,
+    failure: undefined as Error | undefined,
+    onSave: () => {},
+    /** The saves that are on the disk. */
+    synced: 0,
   };
   const limits = {
     counts: async () => {
-      await failing(() => {});
-      return stored;
+      if (played.failure) throw played.failure;
+      return played.stored;
     },
-    saveCounts: (counts: WindowCounts[]) =>
-      failing(() => {
-        saved.push(counts);
-        onSave();
-      }),
+    saveCounts: async (counts: WindowCounts[]) => {
+      saved.push(counts);
+      played.onSave();
+      if (played.failure) throw played.failure;
+    },
     sync: async () => {
-      synced = saved.length;
+      played.synced = saved.length;
     },
   };
   const storage = { limits } as unknown as Storage;
   const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, NOON);
-  return {
-    clock,
-    events,
-    saved,
-    /** The saves that are on the disk. */
-    synced: () => synced,
-    key,
-    limiter: new LocalLimiter({ storage, time: clock, events, ...(keysMax !== undefined && { keysMax }) }),
-    store: (next: WindowCounts) => {
-      stored = next;
-    },
-    onSave: (next: () => void) => {
-      onSave = next;
-    },
-    fail: (next: Error | undefined) => {
-      failure = next;
-    },
-  };
+  const limiter = new LocalLimiter({ storage, time: clock, events, ...(keysMax !== undefined && { keysMax }) });
+  return { clock, events, saved, played, key, limiter };
 }
 
 test('counts of many keys are saved 500 at a time, requests are served in between, and the disk is waited for at the end', async () => {
-  const { limiter, key, saved, synced, onSave } = bench();
+  const { limiter, key, saved, played } = bench();
   for (let index = 0; index < 1_100; index += 1) await limiter.charge({ ...key, id: `key_${index}` });
   let turns = 0;
-  onSave(() => {
+  played.onSave = () => {
     assert.equal(turns, saved.length - 1, 'the event loop turned since the last');
     setImmediate(() => {
       turns += 1;
     });
-  });
+  };
   await limiter.save();
   assert.deepEqual(
     saved.map(({ length }) => length),
     [500, 500, 100],
   );
-  assert.equal(synced(), 3);
+  assert.equal(played.synced, 3);
 });
 
 test('counts that could not be saved are kept, and saved with the next ones', async () => {
-  const { limiter, key, saved, fail, events } = bench(1);
+  const { limiter, key, saved, played, events } = bench(1);
   await limiter.charge(key);
   const failure = new Error('no storage');
-  fail(failure);
+  played.failure = failure;
   await limiter.save();
   assert.deepEqual(events.failures, [failure]);
-  fail(undefined);
+  played.failure = undefined;
   await limiter.charge({ ...key, id: 'key_other' });
   await limiter.save();
   assert.deepEqual(
@@ -102,14 +85,14 @@ test('counts that could not be saved are kept, and saved with the next ones', as
 });
 
 test('requests that wait for a key count together, and a read that fails is repeated by the next', async () => {
-  const { limiter, key, fail } = bench();
-  fail(new Error('no storage'));
+  const { limiter, key, played } = bench();
+  played.failure = new Error('no storage');
   const failed = await Promise.allSettled([limiter.charge(key), limiter.peek(key)]);
   assert.deepEqual(
     failed.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
-  fail(undefined);
+  played.failure = undefined;
   const decisions = await Promise.all([limiter.charge(key), limiter.charge(key), limiter.peek(key)]);
   assert.deepEqual(
     decisions.map(({ remaining }) => remaining),
@@ -142,9 +125,9 @@ test('when the clock is stepped, all windows in memory are saved by the new time
 });
 
 test('what was capped when it was read is saved in the place of what was stored', async () => {
-  const { limiter, key, store, saved } = bench();
+  const { limiter, key, played, saved } = bench();
   const today = Math.floor(NOON / 86_400);
-  store({ ...NO_COUNTS, keyId: key.id, minuteEnds: NOON + 90, minuteUsed: 7, day: today + 1, dayUsed: 70 });
+  played.stored = { ...NO_COUNTS, keyId: key.id, minuteEnds: NOON + 90, minuteUsed: 7, day: today + 1, dayUsed: 70 };
   await limiter.peek(key);
   await limiter.save();
   assert.deepEqual(saved, [

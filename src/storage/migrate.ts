@@ -31,6 +31,7 @@ const MIGRATIONS = {
   '017-database-properties': async () => (await import('./migrations/database-properties.ts')).databaseProperties,
   '018-resets': async () => (await import('./migrations/third-release.ts')).resets,
   '019-changes': async () => (await import('./migrations/third-release.ts')).changes,
+  '020-cancelled-orders': async () => (await import('./migrations/cancelled-orders.ts')).cancelledOrders,
 };
 
 /** The names under which a database records the migrations applied to it. */

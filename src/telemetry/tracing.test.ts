@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { httpServer } from '../../test/kit/http-server.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { asksForTraces, startTracing } from './tracing.ts';
 
@@ -40,17 +39,13 @@ interface Sent {
 
 /** A collector that answers as it is told, and is named in the environment until it is disposed of. */
 async function collector(answer: RequestListener, environment: Readonly<Record<string, string>> = {}) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...environment };
+  const server = await httpServer(answer);
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: server.origin, ...environment };
   Object.assign(process.env, variables);
   return {
-    server,
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
       for (const name of Object.keys(variables)) delete process.env[name];
-      server.closeAllConnections();
-      server.close();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -74,7 +69,7 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
     spans.push(...sent.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
     response.end('{}');
   };
-  using _collector = await collector(collect, { OTEL_SERVICE_NAME: 'shop' });
+  await using _collector = await collector(collect, { OTEL_SERVICE_NAME: 'shop' });
   {
     await using tracing = await startTracing('1.2.3');
     const failing = tracing.trace('storage', {
@@ -122,19 +117,20 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
 test('the last spans are waited for a second at most, where the collector does not answer', {
   timeout: 25_000,
 }, async () => {
-  using silent = await collector(() => {}, { OTEL_EXPORTER_OTLP_TIMEOUT: '60000' });
-  const asked = once(silent.server, 'request');
+  const asked = Promise.withResolvers<ServerResponse>();
+  const hold: RequestListener = (_, response) => asked.resolve(response);
+  await using _silent = await collector(hold, { OTEL_EXPORTER_OTLP_TIMEOUT: '60000' });
   const tracing = await startTracing('1.2.3');
   await tracing.requests(() => {})(ANSWERED);
   const startedMs = performance.now();
-  const [[, response]] = await Promise.all([asked, tracing[Symbol.asyncDispose]()]);
+  const [response] = await Promise.all([asked.promise, tracing[Symbol.asyncDispose]()]);
   assert.ok(performance.now() - startedMs < 5_000);
   // Not to be sent again.
   response.writeHead(400).end();
 });
 
 test('a collector that refuses the last spans is no matter to the stop', async () => {
-  using _refusing = await collector((_, response) => response.writeHead(400).end());
+  await using _refusing = await collector((_, response) => response.writeHead(400).end());
   const tracing = await startTracing('1.2.3');
   await tracing.requests(() => {})(ANSWERED);
   await tracing[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
+import { usageAt } from '../../test/kit/usage.ts';
 import type { KeyRouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { UsageRecorder } from './usage-recorder.ts';
 
@@ -13,23 +14,23 @@ function bench() {
   const hours: { hour: number; records: readonly KeyRouteUsage[] }[] = [];
   const purged: number[] = [];
   const failures: unknown[] = [];
-  let isDown = false;
+  const storage = { isDown: false };
   const usage: UsageStorage = {
     async add(minute, records, attempt) {
       tried.push({ attempt, records });
-      if (isDown) throw new Error('down');
+      if (storage.isDown) throw new Error('down');
       added.push({ minute, records });
     },
     lastUses: () => assert.fail(),
     sums: () => assert.fail(),
     async addHours(hour, records) {
-      if (isDown) throw new Error('down');
+      if (storage.isDown) throw new Error('down');
       hours.push({ hour, records });
     },
     sync: async () => {},
     purge: async (now) => {
       purged.push(now);
-      if (isDown) throw new Error('down');
+      if (storage.isDown) throw new Error('down');
     },
   };
   const recorder = new UsageRecorder({
@@ -37,10 +38,7 @@ function bench() {
     time: clock,
     onFailure: (error) => failures.push(error),
   });
-  const goDown = (down: boolean) => {
-    isDown = down;
-  };
-  return { clock, added, tried, hours, purged, failures, recorder, goDown };
+  return { clock, added, tried, hours, purged, failures, recorder, storage };
 }
 
 const KEYS_MAX = 200_000;
@@ -58,17 +56,10 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   clock.advance(1);
   recorder.record('key_1', list(200), clock.now().unix);
   await recorder[Symbol.asyncDispose]();
-  const one = { keyId: 'key_1', served: 3, clientErrors: 2, refused: 2, serverErrors: 1, first: noon, last: noon + 59 };
-  const two = {
-    keyId: 'key_2',
-    served: 1,
-    clientErrors: 0,
-    refused: 0,
-    serverErrors: 0,
-    first: noon + 59,
-    last: noon + 59,
-  };
-  const later = { ...two, keyId: 'key_1', first: noon + 60, last: noon + 60 };
+  const counts = { served: 3, clientErrors: 2, refused: 2, serverErrors: 1, last: noon + 59 };
+  const one = usageAt('key_1', noon, counts);
+  const two = usageAt('key_2', noon + 59);
+  const later = usageAt('key_1', noon + 60);
   assert.deepEqual(added, [
     { minute: noon, records: [{ ...one, keyId: '*', served: 4 }, one, two] },
     { minute: noon + 60, records: [{ ...later, keyId: '*' }, later] },
@@ -99,8 +90,7 @@ test('the routes of a key are counted by the hour, and written once a minute', a
   recorder.record('key_1', pets(200), noon + 3_725);
   t.mock.timers.tick(1);
   await turns();
-  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
-  const both = (used: object) => ['*', 'key_1'].map((keyId) => ({ ...none, keyId, ...used }));
+  const both = (used: object) => ['*', 'key_1'].map((keyId) => usageAt(keyId, noon, used));
   const sorted = (records: readonly KeyRouteUsage[] = []) =>
     records.toSorted((one, other) => (`${one.route} ${one.keyId}` < `${other.route} ${other.keyId}` ? -1 : 1));
   assert.deepEqual(
@@ -109,7 +99,7 @@ test('the routes of a key are counted by the hour, and written once a minute', a
       [
         noon,
         [
-          ...both({ route: 'GET /v1/pets', served: 1, serverErrors: 1, first: noon, last: noon + 7 }),
+          ...both({ route: 'GET /v1/pets', served: 1, serverErrors: 1, last: noon + 7 }),
           ...both({ route: 'POST /v1/pets', refused: 1, first: noon + 1, last: noon + 1 }),
           ...both({ route: 'other /v1/pets', clientErrors: 2, first: noon + 8, last: noon + 9 }),
           ...both({ route: 'unmatched', clientErrors: 1, first: noon + 2, last: noon + 2 }),
@@ -157,7 +147,7 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
 
 test('usage is stored every five seconds, and expired usage is purged every hour, until the disposal', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const { clock, added, purged, failures, recorder, goDown } = bench();
+  const { clock, added, purged, failures, recorder, storage } = bench();
   recorder.record('key_1', list(200), clock.now().unix);
   t.mock.timers.tick(4_999);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
@@ -168,12 +158,12 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   clock.advance(3_600);
   t.mock.timers.tick(3_594_999);
   assert.deepEqual(purged, []);
-  goDown(true);
+  storage.isDown = true;
   t.mock.timers.tick(1);
   assert.deepEqual(purged, [clock.now().unix]);
   await nextTurn();
   assert.equal(failures.length, 1, 'a failed purge is told');
-  goDown(false);
+  storage.isDown = false;
   await recorder[Symbol.asyncDispose]();
   recorder.record('key_1', list(200), clock.now().unix);
   t.mock.timers.tick(3_600_000);
@@ -182,13 +172,13 @@ test('usage is stored every five seconds, and expired usage is purged every hour
 });
 
 test('what may be stored already is sent again as it was by the same attempt, and what came meanwhile by another', async () => {
-  const { clock, tried, recorder, goDown } = bench();
-  goDown(true);
+  const { clock, tried, recorder, storage } = bench();
+  storage.isDown = true;
   for (const status of [200, 429]) {
     recorder.record('key_1', list(status), clock.now().unix);
     await recorder.save();
   }
-  goDown(false);
+  storage.isDown = false;
   await recorder[Symbol.asyncDispose]();
   const [first, again, stored, later] = tried;
   assert.ok(first?.attempt);

@@ -15,11 +15,11 @@ const SLACK_LINES = 100;
 
 /** Each number is a ceiling. Lower it in the commit that takes lines away. */
 const BUDGETS = [
-  { name: 'service', lines: 25_271, depth: 2, files: filesIn('src').filter(isProduction) },
+  { name: 'service', lines: 25_269, depth: 2, files: filesIn('src').filter(isProduction) },
   { name: 'referee', lines: 5_529, depth: 3, files: filesIn('referee/src').filter(isProduction) },
   {
     name: 'tests',
-    lines: 42_998,
+    lines: 42_954,
     depth: 2,
     files: filesIn('{src,referee/src,test,referee/test}').filter((file) => !/(^|\/)src\//.test(file) || isTest(file)),
   },

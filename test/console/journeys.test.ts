@@ -234,7 +234,7 @@ describe('on a service with a past', () => {
     assert.equal(await page.textContent('.tip strong'), '2026-01-01 11:59 – 12:00');
     const [cells = ''] = await page.locator('#requests-rows tr').first().locator('td').allTextContents();
     assert.deepEqual(told, [`Served ${cells}`, 'Client errors 0', 'Refused 0', 'Server errors 0']);
-    await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?range=30d`);
+    await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?since=30d`);
     assert.equal(await page.textContent('#requests-legend .limit'), 'limit 1,000');
   });
 

@@ -61,7 +61,7 @@ test('the overview adds up routes and keys of its range, and no others', async (
   await using service = await testService();
   await used(service);
   const operator = await signIn(service, 'viewer');
-  const hour = await operator.page('?range=1h');
+  const hour = await operator.page('?since=1h');
   assert.deepEqual(rowsOf(hour, 'requests-rows'), [
     '2026-01-01 11:59 UTC | 94 | 8 | 5 | 3',
     '2026-01-01 11:58 UTC | 4 | 3 | 2 | 1',
@@ -75,7 +75,7 @@ test('the overview adds up routes and keys of its range, and no others', async (
     'two | none | 22 | 1 | 3 | 2 | 2026-01-01 11:58 UTC',
     'one | none | 20 | 4 | 2 | 6 | 2026-01-01 11:59 UTC',
   ]);
-  const month = await operator.page('?range=30d');
+  const month = await operator.page('?since=30d');
   assert.deepEqual(rowsOf(month, 'requests-rows'), ['2026-01-01 | 98 | 11 | 7 | 4', '2025-12-31 | 0 | 7 | 0 | 0']);
   const [get, post, other] = rowsOf(month, 'Usage by route').map((row) => row.split(' | ').slice(0, 3).join(' | '));
   assert.deepEqual([get, post, other], ['GET /v1/pets | 100 | 5', 'POST /v1/pets | 20 | 6', 'no such address | 7 | 7']);
@@ -112,14 +112,14 @@ test('the list and the page of a key have the usage of that key alone, with ever
   await service.storage.limits.saveCounts([{ ...today, day: today.day + 1 }]);
   const ahead = 'the day of a clock that was ahead counts as today';
   assert.deepEqual(await shown(`/keys/${key.id}`), ['49 of 60 48 59.94', '321 of 1,000 800 999'], ahead);
-  const page = await operator.page(`/keys/${key.id}?range=1h`);
+  const page = await operator.page(`/keys/${key.id}?since=1h`);
   assert.deepEqual(rowsOf(page, 'requests-rows'), [
     '2026-01-01 11:59 UTC | 8 | 4 | 2 | 1',
     '2026-01-01 11:50 UTC | 0 | 0 | 0 | 5',
   ]);
   const limits: (string | undefined)[] = [];
   for (const range of ['1h', '6h', '24h', '30d', '1y'])
-    limits.push(/limit [\d,]+(?=<)/.exec(await operator.page(`/keys/${key.id}?range=${range}`))?.[0]);
+    limits.push(/limit [\d,]+(?=<)/.exec(await operator.page(`/keys/${key.id}?since=${range}`))?.[0]);
   assert.deepEqual(limits, ['limit 60', undefined, undefined, 'limit 1,000', undefined]);
 });
 

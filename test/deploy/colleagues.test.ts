@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { Agent } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCaddy } from '../kit/deploy/caddy.ts';
@@ -11,6 +8,7 @@ import { DEPLOY, text } from '../kit/deploy/files.ts';
 import { replaced, startSite } from '../kit/deploy/nginx.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { httpServer } from '../kit/http-server.ts';
 import { type TestService, testService } from '../kit/service.ts';
 import { call } from './call.ts';
 
@@ -25,8 +23,8 @@ const SETTINGS = {
 const FORGED = { 'x-forwarded-user': 'root', 'x-forwarded-groups': 'admins' };
 
 /** As oauth2-proxy answers: its cookie is `NAME:GROUPS`, the redirect of a sign-in has the page that was wanted. */
-async function startProvider(): Promise<Disposable & { readonly port: number }> {
-  const server = createServer(({ url, headers }, response) => {
+function startProvider() {
+  return httpServer(({ url, headers }, response) => {
     const [, name, groups] = /session=([^:;]*):([^;]*)/.exec(headers.cookie ?? '') ?? [];
     if (url === '/oauth2/ready') response.writeHead(200);
     else if (url === '/oauth2/start')
@@ -37,9 +35,7 @@ async function startProvider(): Promise<Disposable & { readonly port: number }> 
       response.writeHead(202, { 'X-Auth-Request-Preferred-Username': Buffer.from(name).toString('latin1'), ...said });
     }
     response.end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => server.close() };
+  });
 }
 
 /** What each of the files must do. */
@@ -89,7 +85,7 @@ const TITLE = 'oauth2-proxy names who signed in on each page, and a browser can 
 
 test(`${TITLE}: behind nginx`, { skip: missingPrograms('nginx', 'openssl') }, async () => {
   await using service = await testService(SETTINGS);
-  using provider = await startProvider();
+  await using provider = await startProvider();
   const changes = [['ops.example.com;', '_;'], ...CHANGES(service, provider)] as const;
   await using nginx = await startSite('nginx/operator.conf', (site) => replaced(site, changes));
   const agent = new Agent({ ca: nginx.ca });
@@ -101,7 +97,7 @@ test(`${TITLE}: behind Caddy`, { skip: missingPrograms('caddy') }, async () => {
   const file = join(DEPLOY, 'caddy/operator.Caddyfile');
   assert.equal(spawnSync('caddy', ['fmt', file], { encoding: 'utf8' }).stdout, text('caddy/operator.Caddyfile'));
   await using service = await testService(SETTINGS);
-  using provider = await startProvider();
+  await using provider = await startProvider();
   const origin = `http://127.0.0.1:${await freePort()}`;
   const name = ['\nops.example.com {', `\n{\n\tauto_https off\n\tadmin off\n}\n${origin} {`] as const;
   const site = replaced(text('caddy/operator.Caddyfile'), [name, ...CHANGES(service, provider)]);

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { post } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
 const HEAD = post('', `Content-Length: ${BODY.length}`, 'Expect: 100-continue');
 
-describe('limit headers of delayed answers', () => {
-  let service: TestService;
-  before(async () => {
-    service = await testService();
-  });
-  after(() => service[Symbol.asyncDispose]());
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
 
+describe('limit headers of delayed answers', () => {
   for (const [title, waitSeconds, body, expected] of [
     ['in the same second', 0, BODY, { status: 201, remaining: 59, resetIn: 60, day: 999 }],
     ['in the same window', 25, BODY, { status: 201, remaining: 59, resetIn: 35, day: 999 }],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { assertAnswer, get, HOST, post, request } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
 const LENGTH = `Content-Length: ${BODY.length}`;
@@ -14,16 +14,11 @@ function refused(...headers: readonly string[]): string {
   return request('POST /v1/categories HTTP/1.1', HOST, 'Authorization: Bearer wrong', ...headers);
 }
 
+const service = await testService();
+after(() => service[Symbol.asyncDispose]());
+const { secret } = await service.issue({ plan: 'business' });
+
 describe('connections', () => {
-  let service: TestService;
-  let secret: string;
-
-  before(async () => {
-    service = await testService();
-    secret = (await service.issue({ plan: 'business' })).secret;
-  });
-  after(() => service[Symbol.asyncDispose]());
-
   const withKey = (bytes: string, key = secret) => bytes.replaceAll('<key>', key);
 
   test('a hundred pipelined requests are answered in order, and each is counted', async () => {

@@ -7,14 +7,13 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { databaseUrl } from '../../src/config.ts';
 import { claimForService } from '../../src/storage/open.ts';
-import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { create, names } from '../kit/faults/outage.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { giveAway, query } from '../kit/postgres-server.ts';
-import { run } from '../kit/process.ts';
+import { findingsOf } from '../kit/process.ts';
 import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 
 /** PgBouncer before PostgreSQL: in session mode it is as the server itself, in transaction mode it is refused. */
@@ -22,11 +21,8 @@ import { temporaryFolder, testService, UNLIMITED } from '../kit/service.ts';
 const skip = noPostgres || missingPrograms('pgbouncer');
 
 /** What `doctor` finds by trying the work of a service. */
-async function workFound(url: string): Promise<Finding[]> {
-  using folder = temporaryFolder();
-  const { stdout } = await run(['doctor', '--json'], { cwd: folder.path, env: { DATABASE_URL: url } });
-  return (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'work');
-}
+const workFound = async (url: string) =>
+  (await findingsOf({ DATABASE_URL: url })).filter(({ check }) => check === 'work');
 
 test('a service runs through a pooler in session mode with its defaults, deadlines and claim included', {
   skip,

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
-import type { Finding } from '../../src/telemetry/finding.ts';
 import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
-import { run } from '../kit/process.ts';
+import { findingsOf, run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
@@ -13,9 +12,7 @@ const skip = noPostgresPrograms;
 
 /** What `doctor` says against a database. */
 async function problems(url: string): Promise<string[]> {
-  using folder = temporaryFolder();
-  const { stdout } = await run(['doctor', '--json'], { cwd: folder.path, env: { DATABASE_URL: url } });
-  const findings = JSON.parse(stdout) as Finding[];
+  const findings = await findingsOf({ DATABASE_URL: url });
   return findings
     .filter(({ check, status }) => check !== 'durability' && (status === 'problem' || check === 'work'))
     .map((each) => (each.status === 'ok' ? each.finding : `${each.status}: ${each.finding}; ${each.advice}`));

@@ -9,8 +9,9 @@ import { noteOperator } from '../../src/cli/operator-note.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
+import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from './clock.ts';
-import type { TestService } from './service.ts';
+import { type TestService, temporaryFolder } from './service.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 /** Ends a test that hangs, and times nothing. */
@@ -52,6 +53,13 @@ export function run(args: readonly string[], options: RunHereOptions): Promise<F
   const finished = lastCommand.then(() => runHere(args, options));
   lastCommand = finished.catch(() => {});
   return finished;
+}
+
+/** What `doctor` finds, in a folder of its own unless told otherwise. */
+export async function findingsOf(env: Record<string, string>, cwd?: string): Promise<Finding[]> {
+  using folder = temporaryFolder();
+  const { stdout } = await run(['doctor', '--json'], { cwd: cwd ?? folder.path, env });
+  return JSON.parse(stdout);
 }
 
 async function runHere(args: readonly string[], { cwd, env = {}, invocation }: RunHereOptions): Promise<Finished> {

@@ -3,14 +3,16 @@ import { after, before, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { slotOf } from '../../src/limits/redis/slots.ts';
-import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilEqual } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { clusterBench, LIMITS } from '../kit/limits/redis-bench.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { findingsOf, serveProcess } from '../kit/process.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../kit/redis-cluster.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { temporaryFolder } from '../kit/service.ts';
+
+const redisFound = async (url: string) =>
+  (await findingsOf({ REDIS_URL: url, INSTANCES: '1' })).filter(({ check }) => check === 'redis');
 
 suite('two instances on a cluster of three masters', { skip: redisServerMissing() }, () => {
   let cluster: RedisCluster;
@@ -49,17 +51,11 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
   });
 
   test('the commands of docs/scaling.md suffice for a cluster', async () => {
-    using folder = temporaryFolder();
     const rights =
       'ACL SETUSER petcatalog on >secret resetkeys ~pet-catalog:* resetchannels -@all +info +ping +time +get +set +eval +evalsha +asking +cluster|slots';
     for (const master of cluster.masters) await master.command(...rights.split(' '));
     const url = (cluster.masters[0] as ClusterNode).url.replace('redis://', 'redis://petcatalog:secret@');
-    const { stdout } = await run(['doctor', '--json'], { cwd: folder.path, env: { REDIS_URL: url, INSTANCES: '1' } });
-    const findings = (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'redis');
-    assert.ok(
-      findings.every(({ status }) => status !== 'problem'),
-      stdout,
-    );
+    assert.ok((await redisFound(url)).every(({ status }) => status !== 'problem'));
     await using bench = await clusterBench({ url, cluster });
     assert.equal(await bench.spend(await bench.issue(LIMITS)), LIMITS.minute);
     await cluster.masters[0]?.command('ACL', 'SETUSER', 'petcatalog', '-cluster|slots');
@@ -73,15 +69,8 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     const [first, second, third] = cluster.masters as [ClusterNode, ClusterNode, ClusterNode];
     const operatorPort = await freePort();
     const env = { REDIS_URL: first.url, INSTANCES: '1', OPERATOR_PORT: `${operatorPort}` };
-    const examined = async () => {
-      const { stdout } = await run(['doctor', '--json'], {
-        cwd: folder.path,
-        env: { REDIS_URL: first.url, INSTANCES: '1' },
-      });
-      return (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'redis');
-    };
     const counts = [{ check: 'redis', status: 'ok', finding: 'It counts' }];
-    assert.deepEqual(await examined(), counts);
+    assert.deepEqual(await redisFound(first.url), counts);
 
     await using service = await serveProcess([], { cwd: folder.path, env });
     const operatorUrl = `http://127.0.0.1:${operatorPort}`;
@@ -97,7 +86,7 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     await untilEqual(async () => (await ready(operatorUrl)).redisLost, [third.name]);
     await untilEqual(lostIn, [third.name]);
     assert.deepEqual(await ready(new URL(service.url).origin), { status: 'ready', database: 'ok', redis: 'degraded' });
-    const [found] = await examined();
+    const [found] = await redisFound(first.url);
     assert.equal(found?.status, 'problem');
     assert.match(
       found?.finding ?? '',
@@ -116,7 +105,7 @@ suite('two instances on a cluster of three masters', { skip: redisServerMissing(
     // The owner first: it would teach the others again.
     for (const master of [second, first, third]) await master.command('CLUSTER', 'DELSLOTS', '8000');
     assert.equal(
-      (await examined())[0]?.finding,
+      (await redisFound(first.url))[0]?.finding,
       'It cannot count: A slot has no master (lost of its cluster: none for 1 slots)',
     );
     await untilEqual(async () => (await ready(operatorUrl)).redisLost, ['none for 1 slots']);

@@ -117,6 +117,7 @@ test('each command of the questions in the runbook gives the answer', BESIDE_SQL
     'A key leaked: whose is it?': [/^ID .*\nkey_\w+ +shop .* acme .*\n$/],
     'A customer needs more at once': [/"plan": "business"/],
     'An order is lost': [/"action": "order.place"/],
+    'What did this customer order?': [/^ORDER .*\n1 +open +Rex +2 +\S+ +shop of acme(?: .*)?\n$/],
     'What did they use in October?': [/^owner,.*\nacme,31,.*\n,1,.*\n$/],
     'Who can log in?': [/^ID .*\nsession_\w+ +operator +admin /, /^ID .*\nop_\w+ +operator +\S+ +viewer .* active/],
     'An employee leaves': [/^1 of operator: session_/, /^1 of operator: op_/],

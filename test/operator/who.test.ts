@@ -12,7 +12,7 @@ import { testService } from '../kit/service.ts';
 test('a deep link survives the login, and leads nowhere but into the console', async () => {
   await using service = await testService();
   const { key } = await service.issue();
-  const asked = await send(service, `/keys/${key.id}?range=24h`);
+  const asked = await send(service, `/keys/${key.id}?since=24h`);
   assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/console/login']);
   const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
   const login = async (sent: string) => {
@@ -20,7 +20,7 @@ test('a deep link survives the login, and leads nowhere but into the console', a
     const opened = await send(service, '/login', { body: new URLSearchParams({ token }), headers: { cookie: sent } });
     return opened.headers.get('location');
   };
-  assert.equal(await login(cookie), `/console/keys/${key.id}?range=24h`);
+  assert.equal(await login(cookie), `/console/keys/${key.id}?since=24h`);
   for (const wanted of ['//evil.example', '/console//evil.example:80\\', '/console%0d%0aX: y', '%', '/consoles'])
     assert.equal(await login(`pet_catalog_wanted=${wanted}`), '/console', wanted);
 });

@@ -25,7 +25,7 @@ export async function assertPrinted(recorded: Recorded, beside: RunHereOptions):
     // The commands of 0.2.0 had the machine's time, which was behind: they show another end of a ban.
     const [now, then] = [await printedBy(command, beside), withoutBans(printed)];
     // Ids began with the time later, lists became newest first, and usage that with most requests first.
-    const isUnordered = /^(keys list|operators list|usage)/.test(command);
+    const isUnordered = /^(keys|operators|categories) list|^usage/.test(command);
     assertStill(isUnordered ? byId(now) : now, isUnordered ? byId(then) : then, command);
   }
 }

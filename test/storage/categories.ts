@@ -193,19 +193,4 @@ export function categoriesContract(check: Check): void {
     const [undone] = await audit.list({ since: 0, limit: 1 });
     assert.deepEqual(undone?.before, { count: 2, firstId: 1, lastId: 2, file: 'one.csv' });
   });
-
-  check('categories are searched by name, description and id, a page at a time', async ({ storage }) => {
-    for (const name of ['Dog', 'Cat', 'Hot dog', '50%_']) await insert(storage, { name });
-    await insert(storage, { name: 'Wolf', description: 'not a DOG' });
-    const ids = async (text: string, after = 0, limit = 9) =>
-      (await storage.categories.search({ text, after, limit })).map(({ id }) => id);
-    assert.deepEqual(await ids('dOg'), [1, 3, 5]);
-    assert.deepEqual(await ids('dog', 1, 1), [3]);
-    assert.deepEqual(await ids('0%_'), [4]);
-    assert.deepEqual(await ids('2'), [2]);
-    assert.deepEqual(await ids('none'), []);
-    for (let more = 6; more <= 12; more += 1) await insert(storage, { name: 'Fish' });
-    assert.deepEqual(await ids('12'), [12]);
-    for (const text of [' 2', '2 ', '0x2', '99999999999999999999']) assert.deepEqual(await ids(text), [], text);
-  });
 }

@@ -19,19 +19,21 @@ const anyCounts: fc.Arbitrary<Counts> = fc.record(
   { noNullPrototype: true },
 );
 
+function countsOf(keyId: string, used: number) {
+  return { ...NO_COUNTS, keyId, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used };
+}
+
 /** Registers the checks of counts. */
 export function limitsContract(check: Check): void {
   check('counts are replaced, for many keys at once', async ({ storage }) => {
     const keys = await issueMany(storage, 250);
     const ids = keys.map(({ key }) => key.id);
     for (const used of [1, 2]) {
-      await storage.limits.saveCounts(
-        ids.map((keyId) => ({ ...NO_COUNTS, keyId, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
-      );
+      await storage.limits.saveCounts(ids.map((keyId) => countsOf(keyId, used)));
     }
     assert.deepEqual(await Promise.all(['unknown', ...ids].map(storage.limits.counts)), [
       undefined,
-      ...ids.map((keyId) => ({ ...NO_COUNTS, keyId, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 })),
+      ...ids.map((keyId) => countsOf(keyId, 2)),
     ]);
   });
 
@@ -65,20 +67,12 @@ export function limitsContract(check: Check): void {
 
   check('the counts of a key that the database has lost keep no others from being saved', async ({ storage }) => {
     const { key } = await issue(storage);
-    const counts = (keyId: string, used: number) => ({
-      ...NO_COUNTS,
-      keyId,
-      minuteEnds: NOW,
-      minuteUsed: used,
-      day: 3,
-      dayUsed: used,
-    });
     for (const [used, save] of [
       [1, storage.limits.saveCounts],
       [2, storage.limits.raiseCounts],
     ] as const) {
-      await save.call(storage.limits, [counts('lost', used), counts(key.id, used)], () => NOW);
-      assert.deepEqual(await storage.limits.counts(key.id), counts(key.id, used));
+      await save.call(storage.limits, [countsOf('lost', used), countsOf(key.id, used)], () => NOW);
+      assert.deepEqual(await storage.limits.counts(key.id), countsOf(key.id, used));
     }
     assert.equal(await storage.limits.counts('lost'), undefined);
   });

@@ -243,6 +243,31 @@ export function shopContract(check: Check): void {
     assert.equal(await storage.orders.cancel(999, BY), false);
   });
 
+  check('orders are read newest first, cancelled ones as they were, with who placed them and when', async (bench) => {
+    const { storage, clock } = bench;
+    const { id: petId } = await availablePet(storage);
+    await storage.pets.setQuantity(petId, 9, BY);
+    const made: unknown[] = [];
+    for (const [keyId, state] of [
+      ['k', 'open'],
+      ['other', 'cancelled'],
+      ['k', 'complete'],
+      ['other', 'cancelled'],
+    ]) {
+      const shipDate = state !== 'open' && { shipDate: '2026-01-01T12:30:00Z' };
+      const { resource } = await storage.orders.insert({ petId, quantity: 1, ...shipDate }, { keyId: `${keyId}` });
+      const complete = state === 'complete';
+      made.unshift({ ...resource, complete, state, createdAt: clock.now().unix, keyId });
+      clock.advance(60);
+    }
+    for (const id of [2, 4]) await storage.orders.cancel(id, { keyId: 'third' });
+    clock.advance(3_600);
+    const newest = (below = 9, limit = 9) => storage.orders.newest({ below, limit, isWanted: () => true });
+    assert.deepEqual(await newest(), made);
+    assert.deepEqual(await newest(4), made.slice(1));
+    assert.deepEqual(await newest(4, 2), made.slice(1, 3));
+  });
+
   check('a cancelled order raises the stock to its maximum at most', async ({ storage }) => {
     const pet = await availablePet(storage);
     await storage.pets.setQuantity(pet.id, STOCK_MAX, BY);

@@ -43,7 +43,7 @@ export function usageContract(check: Check): void {
     // 2026-01-05 is a Monday.
     const monday = Date.UTC(2026, 0, 5) / 1_000;
     for (const at of [monday - 60, monday, monday + 240, monday + 300, monday + 7 * 86_400 - 60]) {
-      await addUsage(storage, at, [{ keyId: 'key_1', first: at, last: at, ...counts }]);
+      await addUsage(storage, at, [usageAt('key_1', at, counts)]);
     }
     const read = async (period: 'minute' | 'day', step: number) => {
       const points = await series(storage, { keyId: 'key_1', period, step, since: monday - 86_400 });
@@ -100,9 +100,8 @@ export function usageContract(check: Check): void {
   });
 
   check('usage of however many keys is added up in parts, by key or owner', async ({ storage }) => {
-    const used = (keyId: string, served: number, at: number) => {
-      return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: at, last: at };
-    };
+    const used = (keyId: string, served: number, at: number) =>
+      usageAt(keyId, at, { served, clientErrors: 1, refused: 2, serverErrors: 3 });
     const { key } = await issue(storage, { name: 'shop', owner: 'cus_1' });
     const many = Array.from({ length: 5_100 }, (_, index) => used(`key_${index}`, 1, NOW + 6 - (index % 7)));
     await addUsage(storage, NOW, [used('*', 9_999, NOW), ...many, used(key.id, 9, NOW)]);
@@ -192,12 +191,11 @@ export function usageContract(check: Check): void {
   });
 
   check('a key is read from its minutes while they are kept, as hours are written later', async ({ storage }) => {
-    const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
     const day = NOW - (NOW % 86_400);
     for (const at of [NOW - 60, NOW - 3_600, day - 86_400, day - 3 * 86_400])
-      await storage.usage.add(at - (at % 60), [{ keyId: 'key_1', first: at, last: at, ...counts }]);
+      await storage.usage.add(at - (at % 60), [usageAt('key_1', at)]);
     const hour = NOW - (NOW % 3_600);
-    await storage.usage.addHours(hour, [{ keyId: 'key_1', route: LIST, first: NOW, last: NOW, ...counts, served: 10 }]);
+    await storage.usage.addHours(hour, [{ ...usageAt('key_1', NOW, { served: 10 }), route: LIST }]);
     const read = async (since: number) => {
       const query = { keyId: 'key_1', period: 'hour', since } as const;
       const [sum] = await storage.usage.sums({ ...query, group: 'key' });
@@ -226,8 +224,7 @@ export function usageContract(check: Check): void {
       [last, minute - 86_400],
       ['key_other', minute],
     ] as const) {
-      const counts = { served: 0, clientErrors: 1, refused: 0, serverErrors: 0 };
-      await addUsage(storage, at, [{ keyId, first: at + 1, last: at + 7, ...counts }]);
+      await addUsage(storage, at, [usageAt(keyId, at + 1, { clientErrors: 1, last: at + 7 })]);
     }
     assert.deepEqual(
       await storage.usage.lastUses(ids),
@@ -243,13 +240,13 @@ export function usageContract(check: Check): void {
     const day = NOW - (NOW % 86_400);
     const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
     for (const at of [day, day + 3_600]) {
-      await addUsage(storage, at, [{ keyId: 'key_1', first: at, last: at + 7, ...counts }]);
+      await addUsage(storage, at, [usageAt('key_1', at, { ...counts, last: at + 7 })]);
     }
     const many = Array.from({ length: 501 }, (_, index) => `more_${index}`);
     await addUsage(
       storage,
       day,
-      many.map((keyId) => ({ keyId, first: day, last: day, ...counts })),
+      many.map((keyId) => usageAt(keyId, day, counts)),
     );
     const left = async (period: UsagePeriod) => (await series(storage, { keyId: 'key_1', period, since: 0 })).length;
     for (const period of ['minute', 'hour', 'day'] as const) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { note } from '../../test/kit/note.ts';
+import { verdicts } from '../../test/kit/upstream.ts';
 import { type Learned, UNKNOWN_CLIENT } from './learned.ts';
 import type { Note, Play } from './note.ts';
-import { type Customs, judge, RULE_NAMES, USUAL_CUSTOMS } from './rules.ts';
+import { type Customs, judge, USUAL_CUSTOMS } from './rules.ts';
 
 /** The moment of a request in ms, and what differs from a GET that was answered 200 at once. */
 type Happened = readonly [at: number, differs: Partial<Note>];
@@ -41,30 +42,13 @@ function sent(...parts: readonly (number | Partial<Note>)[]): Happened[] {
   });
 }
 
-function judged(happened: readonly Happened[], more: Partial<Play> = {}, by: Partial<Learned & Customs> = {}) {
-  const play = {
-    script: 'ok',
-    reached: 0,
-    steps: 1,
-    requests: happened.map(([at, differs]) => note(at, { path: '/v1/categories', step: 'ok', ...differs })),
-    remarks: [],
-    ...more,
-  };
-  return judge(play, { ...UNKNOWN_CLIENT, ...by }, { ...USUAL_CUSTOMS, ...by });
+function playOf(happened: readonly Happened[], more: Partial<Play> = {}): Play {
+  const requests = happened.map(([at, differs]) => note(at, { path: '/v1/categories', step: 'ok', ...differs }));
+  return { script: 'ok', reached: 0, steps: 1, requests, remarks: [], ...more };
 }
 
-/** Rules that every failure puts to the test; they are shown where they are broken. */
-const USUALLY_TESTED = /^(recovers|gives-up|backs-off|tells)$/;
-
-/** The rules that were put to the test, each with its verdict. */
-function verdicts(happened: readonly Happened[], more?: Partial<Play>): string {
-  const { tested, findings } = judged(happened, more);
-  const isMet = (rule: string) => [...tested.keys()].some((cell) => cell.startsWith(`${rule} `));
-  const isBroken = (rule: string) => findings.some((each) => each.rule === rule);
-  return RULE_NAMES.filter((rule) => rule !== 'recovers' && isMet(rule))
-    .filter((rule) => isBroken(rule) || !USUALLY_TESTED.test(rule))
-    .map((rule) => `${rule} ${isBroken(rule) ? 'broken' : 'kept'}`)
-    .join(', ');
+function judged(happened: readonly Happened[], more: Partial<Play> = {}, by: Partial<Learned & Customs> = {}) {
+  return judge(playOf(happened, more), { ...UNKNOWN_CLIENT, ...by }, { ...USUAL_CUSTOMS, ...by });
 }
 
 const ended = (exit: number | null, timedOut = false) => ({ command: { exit, timedOut } });
@@ -183,7 +167,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
 ];
 
 for (const [name, met, happened, more] of CASES) {
-  test(`judged: ${name}`, () => assert.equal(verdicts(happened, more), met));
+  test(`judged: ${name}`, () => assert.equal(verdicts(playOf(happened, more)), met));
 }
 
 test('waits that pauses of the machine explain decide nothing, and longer ones do', () => {
@@ -231,7 +215,7 @@ test('equal calls that overlap are accused of tries that are too many for all of
 
 test('what can never succeed is not repeated unchanged', () => {
   for (const status of [400, 401, 403, 409, 410, 413, 415, 422])
-    assert.equal(verdicts(sent(0, { status }, 5, { status })), 'stops broken', `${status}`);
+    assert.equal(verdicts(playOf(sent(0, { status }, 5, { status }))), 'stops broken', `${status}`);
 });
 
 test('the evidence names the requests, and what was asked for', () => {

@@ -46,11 +46,13 @@ export function headOf(line: string, ...headers: readonly string[]): string {
   return `${[line, 'Host: pets.example', ...headers].join('\r\n')}\r\n\r\n`;
 }
 
-/** The rules that a play put to the test, each with its verdict, but for those that every failure tests. */
+/** The rules that a play put to the test, each with its verdict; those that every failure tests, where they are broken. */
 export function verdicts(play: Play): string {
   const { tested, findings } = judge(play, UNKNOWN_CLIENT, USUAL_CUSTOMS);
-  return RULE_NAMES.filter((rule) => !/^(recovers|gives-up|backs-off|tells)$/.test(rule))
-    .filter((rule) => [...tested.keys()].some((cell) => cell.startsWith(`${rule} `)))
-    .map((rule) => `${rule} ${findings.some((each) => each.rule === rule) ? 'broken' : 'kept'}`)
+  const isMet = (rule: string) => [...tested.keys()].some((cell) => cell.startsWith(`${rule} `));
+  const isBroken = (rule: string) => findings.some((each) => each.rule === rule);
+  return RULE_NAMES.filter((rule) => rule !== 'recovers' && isMet(rule))
+    .filter((rule) => isBroken(rule) || !/^(gives-up|backs-off|tells)$/.test(rule))
+    .map((rule) => `${rule} ${isBroken(rule) ? 'broken' : 'kept'}`)
     .join(', ');
 }

@@ -3,11 +3,6 @@ import { stringify } from 'csv-stringify/sync';
 /** The cells of a line, by the names of their columns. */
 export type CsvRow = Readonly<Record<string, string | number | null>>;
 
-/** Rows as CSV, under their columns. */
-export function csvOf(columns: readonly string[], rows: readonly CsvRow[]): string {
-  return `${columns.join()}\n${csvLines(columns, rows)}`;
-}
-
 /** Rows as lines of CSV. */
 export function csvLines(columns: readonly string[], rows: readonly CsvRow[]): string {
   return stringify([...rows], { columns: [...columns], cast: { string: asText } });

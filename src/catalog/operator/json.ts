@@ -1,6 +1,6 @@
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import type { ApiKey, Grace } from '../api-key.ts';
+import type { ApiKey, Grace, KeyStorage } from '../api-key.ts';
 import type { AuditEntry, History, Operator } from '../audit.ts';
 import { type Ban, banAt } from '../ban.ts';
 import type { Storage } from '../storage.ts';
@@ -127,20 +127,29 @@ export interface HistoryLineJson extends Partial<Operator> {
   readonly changes: { readonly before: unknown; readonly after: unknown };
 }
 
+/** Finds who made something: a key, with its name and its owner now. */
+export async function makersOf(keys: Pick<KeyStorage, 'find'>, ids: readonly string[]) {
+  const found = new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await keys.find(id)] as const)));
+  return (keyId: string) => {
+    const { name: keyName = null, owner = null } = found.get(keyId) ?? {};
+    return { keyId, keyName, owner };
+  };
+}
+
 /** An order, a pet or a category with its entries, and the names and owners of the keys that made them. */
 export async function historyJson(
   { keys: stored }: Pick<Storage, 'keys'>,
   { resource, isRemoved, entries }: History<object>,
 ) {
-  const ids = new Set(entries.flatMap(({ operator: { actor, via } }) => (via === 'key' ? actor : [])));
-  const keys = new Map(await Promise.all([...ids].map(async (id) => [id, await stored.find(id)] as const)));
+  const makerOf = await makersOf(
+    stored,
+    entries.flatMap(({ operator: { actor, via } }) => (via === 'key' ? actor : [])),
+  );
   const history = entries.map(({ at, operator, action, requestId = null, before, after }): HistoryLineJson => {
-    const key = keys.get(operator.actor);
-    const ofKey = { keyId: operator.actor, keyName: key?.name ?? null, owner: key?.owner ?? null };
     return {
       at: utc(at),
       action,
-      ...(operator.via === 'key' ? ofKey : operator),
+      ...(operator.via === 'key' ? makerOf(operator.actor) : operator),
       requestId,
       changes: { before: withTimes(before), after: withTimes(after) },
     };

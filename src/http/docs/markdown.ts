@@ -1,7 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../html.ts';
 import { codeBlock, type Sample, sampleTabs } from './samples/block.ts';
-import { inEveryLanguage, LANGUAGES, requestOf } from './samples/languages.ts';
+import { LANGUAGES } from './samples/languages.ts';
 import { pathOf } from './site.ts';
 
 /** The languages of fenced code, as readers call them. */
@@ -39,7 +39,7 @@ export function inline(markdown: string): Html {
 
 /**
  * Renders a page, a section for each heading. A heading that is one piece of code keeps it as its id. Fenced code in
- * several languages with nothing in between is shown one language at a time, a `curl` in each of the reference.
+ * several languages with nothing in between is shown one language at a time.
  */
 export function sectionsOf(markdown: string): Section[] {
   const parts: { heading: Tokens.Heading; tokens: Token[] }[] = [];
@@ -86,10 +86,8 @@ function bodyOf(tokens: readonly Token[], id: string): Html {
 }
 
 function codeOf(written: readonly Sample[], group: string): Html {
-  const request = requestOf(written.find(({ language }) => language === 'sh')?.code ?? '');
-  const samples = request ? inEveryLanguage(request, written) : written;
-  const languages = new Set(samples.map(({ language }) => language));
-  return languages.size > 1 ? sampleTabs(group, samples) : html`${samples.map(codeBlock)}`;
+  const languages = new Set(written.map(({ language }) => language));
+  return languages.size > 1 ? sampleTabs(group, written) : html`${written.map(codeBlock)}`;
 }
 
 function sampleOf({ lang = '', text }: Tokens.Code): Sample {

@@ -1,8 +1,8 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
-import type { AdmittedExchange, Answer, Exchange } from '../transport/exchange.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
 import { createdAnswer, createdOf, currentAnswer, isCurrent, onceIdOf } from './conditional.ts';
-import { type Catalog, operation } from './operation.ts';
+import { operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
 import { findById, notFound } from './query.ts';
 
@@ -21,17 +21,15 @@ export const LIST_CATEGORIES = operation('listCategories', `GET ${PATH}`, {
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
   success: pageOf(Category, 'The categories', EXAMPLE, { id: 2, name: 'Cat' }),
   conditional: true,
-  handle: listCategories,
+  handle({ categories }, exchange) {
+    if (exchange.query.size > 0) return answerPage(categories, exchange);
+    const { etag } = categories;
+    const headers = ['ETag', etag];
+    const cacheControl = 'private, no-cache';
+    if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, headers, cacheControl };
+    return { status: 200, headers, cacheControl, body: categories.body };
+  },
 });
-
-function listCategories({ categories }: Catalog, exchange: Exchange): Answer {
-  if (exchange.query.size > 0) return answerPage(categories, exchange);
-  const { etag } = categories;
-  const headers = ['ETag', etag];
-  const cacheControl = 'private, no-cache';
-  if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, headers, cacheControl };
-  return { status: 200, headers, cacheControl, body: categories.body };
-}
 
 /** POST /categories [published]. */
 export const CREATE_CATEGORY = operation('createCategory', `POST ${PATH}`, {
@@ -45,16 +43,14 @@ export const CREATE_CATEGORY = operation('createCategory', `POST ${PATH}`, {
     location: 'The address of the created category',
   }),
   errors: ['catalog_full'],
-  handle: createCategory,
+  async handle({ storage, categories, catchUp }, exchange) {
+    const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange, exchange.key.id));
+    // A replayed category may have been stored by another instance and renamed since, so read it again.
+    // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
+    if (created.isReplay || !categories.append(created.resource, created.json)) await catchUp().catch(() => {});
+    return createdAnswer(`${PATH}/`, created);
+  },
 });
-
-async function createCategory({ storage, categories, catchUp }: Catalog, exchange: AdmittedExchange): Promise<Answer> {
-  const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange, exchange.key.id));
-  // A replayed category may have been stored by another instance and renamed since, so read it again.
-  // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
-  if (created.isReplay || !categories.append(created.resource, created.json)) await catchUp().catch(() => {});
-  return createdAnswer(`${PATH}/`, created);
-}
 
 export const GET_CATEGORY = operation('getCategory', `GET ${PATH}/{categoryId}`, {
   tag: 'categories',
@@ -65,13 +61,11 @@ export const GET_CATEGORY = operation('getCategory', `GET ${PATH}/{categoryId}`,
   success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
   conditional: true,
   errors: ['not_found'],
-  handle: getCategory,
+  async handle({ storage }, exchange) {
+    const category = await findById(exchange.params.categoryId, noCategory, (id) => storage.categories.find(id));
+    return currentAnswer(exchange, JSON.stringify(category));
+  },
 });
-
-async function getCategory({ storage }: Catalog, exchange: Exchange): Promise<Answer> {
-  const category = await findById(exchange.params.categoryId, noCategory, (id) => storage.categories.find(id));
-  return currentAnswer(exchange, JSON.stringify(category));
-}
 
 function answerPage(categories: CategoryList, exchange: Exchange): Answer {
   const { limit, after } = readPage(exchange.query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);

@@ -1,10 +1,11 @@
 import { Category, newCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import { folded } from '../../catalog/search.ts';
 import { readId } from '../../http/operations/query.ts';
+import { BY_MAKER, MAKER, makerColumns, newestPage, withHistory } from './catalog.ts';
 import { byText } from './filters.ts';
-import { withHistory } from './history.ts';
 import { type Body, operate } from './operation.ts';
-import { CategoryChange, CategoryHistory, CategoryId } from './schema.ts';
+import { CategoryChange, CategoryHistory, CategoryId, ListedCategory } from './schema.ts';
 
 /** The operations on categories. */
 
@@ -13,29 +14,37 @@ const EXAMPLE = { id: 1, name: 'Cats' } as const;
 
 export const listCategories = operate('category.list', 'listCategories', 'GET /categories', {
   summary: 'List categories',
-  description: 'A page of the categories, by ascending ids.',
+  description: 'A page of the categories, newest first. The filters combine.',
   permission: 'viewer',
   filters: {
     q: byText('Part of a name or a description, regardless of case, or an id', {
       label: 'Name, description or id',
       isWide: true,
     }),
+    ...BY_MAKER,
   },
   list: {
     noun: ['category', 'categories'],
-    schema: Category,
-    example: EXAMPLE,
+    schema: ListedCategory,
     columns: [
       { member: 'id', label: 'Id', isNumber: true },
       { member: 'name', label: 'Name' },
       { member: 'description', label: 'Description', isLong: true },
+      ...makerColumns('Created'),
     ],
-    csv: { columns: ['id', 'name', 'description'] },
+    csv: { columns: ['id', 'name', 'description', ...MAKER] },
   },
-  async handle({ storage }, { query: { q: text }, limit, behind }) {
-    const page = { after: behind?.number ?? 0, limit: limit + 1 };
-    const rows = await (text ? storage.categories.search({ ...page, text }) : storage.categories.list(page));
-    return pageById(rows, limit);
+  async handle(caller, call) {
+    const { storage } = caller;
+    const { q: text = '' } = call.query;
+    const wanted = folded(text);
+    const { rows: json, last } = await newestPage<Category>(
+      caller,
+      call,
+      (query) => storage.categories.newest(query),
+      ({ id, name, description = '' }) => `${id}` === text || folded(`${name}\n${description}`).includes(wanted),
+    );
+    return { json, last };
   },
 });
 
@@ -84,12 +93,6 @@ export const deleteCategory = operate('category.delete', 'deleteCategory', 'DELE
     return { note: `Deleted the category ${id}` };
   },
 });
-
-/** A page of rows that ascend by their id, of which one more was read. */
-export function pageById<Row extends { readonly id: number }>(rows: readonly Row[], limit: number) {
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { json: rows.slice(0, limit), last: last && { number: last.id, id: '' } };
-}
 
 /** The id in a path or an operand; 0, which no category has, where it is none. */
 function idIn(text: string): number {

@@ -1,7 +1,6 @@
-import { csvLines } from '../../catalog/operator/csv.ts';
 import { busy } from '../../http/errors.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type Caller, type CallRequest, csvColumns, csvRows, type OperatorOperation, pages } from './operation.ts';
+import { type Caller, type CallRequest, csvWriter, type OperatorOperation, pages } from './operation.ts';
 
 /** Lists as CSV: read page by page as the client takes them, one at a time of each list. */
 export class CsvExports {
@@ -29,10 +28,6 @@ export class CsvExports {
 async function* linesOf(operation: OperatorOperation, caller: Caller, request: CallRequest): AsyncGenerator<string> {
   const { csv } = operation.list ?? {};
   if (!csv) throw new Error(`${operation.id} has no CSV`);
-  const columns = csvColumns(csv, request.query);
-  let head = `${columns.join()}\n`;
-  for await (const { json } of pages(operation, caller, request)) {
-    yield `${head}${csvLines(columns, csvRows(csv, json as object[]))}`;
-    head = '';
-  }
+  const write = csvWriter(csv, request.query);
+  for await (const { json } of pages(operation, caller, request)) yield write(json as object[]);
 }

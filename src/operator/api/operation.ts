@@ -4,7 +4,7 @@ import type { Environment } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { includesRole, type Role } from '../../catalog/operator/access.ts';
-import type { CsvRow } from '../../catalog/operator/csv.ts';
+import { type CsvRow, csvLines } from '../../catalog/operator/csv.ts';
 import type { Place, Precondition } from '../../catalog/resource.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { type Schema, validatorOfAll } from '../../catalog/validate.ts';
@@ -282,14 +282,15 @@ function renamed(message: string, name: string, nameOf: (name: string) => string
   return isAbout ? `${nameOf(subject)}${message.slice(subject.length)}` : message;
 }
 
-/** The columns of a list in CSV. */
-export function csvColumns({ columns }: Csv, query: URLSearchParams | undefined): readonly string[] {
-  return typeof columns === 'function' ? columns(query) : columns;
-}
-
-/** The rows of a list in CSV, which may have more members than it has columns. */
-export function csvRows({ row = (json) => json }: Csv, rows: readonly object[]): CsvRow[] {
-  return rows.map(row);
+/** Makes a function that writes rows as CSV, the columns before the first; they may have more members. */
+export function csvWriter({ columns, row = (json) => json }: Csv, query: URLSearchParams | undefined) {
+  const names = typeof columns === 'function' ? columns(query) : columns;
+  let head = `${names.join()}\n`;
+  return (rows: readonly object[]): string => {
+    const text = `${head}${csvLines(names, rows.map(row))}`;
+    head = '';
+    return text;
+  };
 }
 
 /** The refusal of what needs another role. */

@@ -1,8 +1,7 @@
-import type { Order } from '../../catalog/order.ts';
+import { ORDER_STATES, type Order, type OrderInState } from '../../catalog/order.ts';
 import { utc } from '../../stdx/time.ts';
-import { pageById } from './categories.ts';
-import { byNumber } from './filters.ts';
-import { withHistory } from './history.ts';
+import { BY_MAKER, MAKER, makerColumns, newestPage, withHistory } from './catalog.ts';
+import { byChoice, byNumber } from './filters.ts';
 import { operate } from './operation.ts';
 import { ID } from './pets.ts';
 import { ListedOrder, OrderHistory } from './schema.ts';
@@ -11,24 +10,37 @@ import { ListedOrder, OrderHistory } from './schema.ts';
 
 export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
   summary: 'List orders',
-  description: 'A page of the orders.',
+  description:
+    'A page of the orders, newest first, with cancelled ones for as long as `AUDIT_KEPT` says. The filters combine.',
   permission: 'viewer',
-  filters: { pet: byNumber('Only orders of this pet', ID, { label: 'Pet (id)' }) },
+  filters: {
+    state: byChoice('Only orders in this state', ORDER_STATES, { label: 'State' }),
+    pet: byNumber('Only orders of this pet', ID, { label: 'Pet (id)' }),
+    ...BY_MAKER,
+  },
   list: {
     noun: ['order', 'orders'],
     schema: ListedOrder,
     columns: [
       { member: 'id', label: 'Order' },
-      { member: 'state', label: 'State', text: ({ complete }) => (complete ? 'complete' : 'open') },
+      { member: 'state', label: 'State' },
       { member: 'petName', label: 'Pet' },
       { member: 'quantity', label: 'Quantity', isNumber: true },
+      ...makerColumns('Placed'),
       { member: 'shipDate', label: 'Ships' },
     ],
+    csv: { columns: ['id', 'state', 'petId', 'petName', 'quantity', 'shipDate', ...MAKER] },
   },
-  async handle({ storage }, { query: { pet: petId }, limit, behind }) {
-    const page = { after: behind?.number ?? 0, limit: limit + 1, petId };
-    const { json: rows, last } = pageById(await storage.orders.list(page), limit);
-    const pets = await Promise.all(rows.map(({ petId: id }) => storage.pets.find(id)));
+  async handle(caller, call) {
+    const { storage } = caller;
+    const { pet, state } = call.query;
+    const { rows, last } = await newestPage<OrderInState>(
+      caller,
+      call,
+      (query) => storage.orders.newest({ ...query, state }),
+      (order) => order.petId === (pet ?? order.petId) && order.state === (state ?? order.state),
+    );
+    const pets = await Promise.all(rows.map(({ petId }) => storage.pets.find(petId)));
     return { json: rows.map((order, index) => ({ ...order, petName: pets[index]?.name ?? null })), last };
   },
 });

@@ -1,7 +1,6 @@
-import { PET_STATUSES } from '../../catalog/pet.ts';
-import { pageById } from './categories.ts';
+import { PET_STATUSES, type StockedPet } from '../../catalog/pet.ts';
+import { BY_MAKER, MAKER, makerColumns, newestPage, withHistory } from './catalog.ts';
 import { byChoice, byNumber } from './filters.ts';
-import { withHistory } from './history.ts';
 import { operate } from './operation.ts';
 import { ListedPet, PetHistory } from './schema.ts';
 
@@ -12,11 +11,12 @@ export const ID = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
   summary: 'List pets',
-  description: 'A page of the pets with their stock, by ascending ids. The filters combine.',
+  description: 'A page of the pets with their stock, newest first. The filters combine.',
   permission: 'viewer',
   filters: {
     status: byChoice('Only pets in this state', PET_STATUSES, { label: 'Status' }),
     category: byNumber('Only pets of this category', ID, { label: 'Category (id)' }),
+    ...BY_MAKER,
   },
   list: {
     noun: ['pet', 'pets'],
@@ -27,20 +27,21 @@ export const listPets = operate('pet.list', 'listPets', 'GET /pets', {
       { member: 'status', label: 'Status' },
       { member: 'categoryName', label: 'Category' },
       { member: 'quantity', label: 'Stock', isNumber: true },
+      ...makerColumns('Created'),
     ],
-    csv: { columns: ['id', 'name', 'status', 'categoryId', 'categoryName', 'quantity'] },
+    csv: { columns: ['id', 'name', 'status', 'categoryId', 'categoryName', 'quantity', ...MAKER] },
   },
-  async handle({ storage }, { query: { status, category: categoryId }, limit, behind }) {
-    const page = { after: behind?.number ?? 0, limit: limit + 1 };
-    const { json: rows, last } = pageById(await storage.pets.list({ ...page, status, categoryId }), limit);
-    const categories = await Promise.all(rows.map(({ categoryId: id }) => storage.categories.find(id)));
-    const stocks = await Promise.all(rows.map(({ id }) => storage.pets.findInventory(id)));
-    const json = rows.map((pet, index) => ({
-      ...pet,
-      categoryName: categories[index]?.name ?? null,
-      quantity: stocks[index]?.quantity ?? 0,
-    }));
-    return { json, last };
+  async handle(caller, call) {
+    const { storage } = caller;
+    const { status, category } = call.query;
+    const { rows, last } = await newestPage<StockedPet>(
+      caller,
+      call,
+      (query) => storage.pets.newest(query),
+      (pet) => pet.status === (status ?? pet.status) && pet.categoryId === (category ?? pet.categoryId),
+    );
+    const categories = await Promise.all(rows.map(({ categoryId }) => storage.categories.find(categoryId)));
+    return { json: rows.map((pet, index) => ({ ...pet, categoryName: categories[index]?.name ?? null })), last };
   },
 });
 

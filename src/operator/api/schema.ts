@@ -3,7 +3,7 @@ import { WAYS } from '../../catalog/audit.ts';
 import { BAN_SECONDS } from '../../catalog/ban.ts';
 import { Category } from '../../catalog/category.ts';
 import { ROLES } from '../../catalog/operator/access.ts';
-import { Order } from '../../catalog/order.ts';
+import { ORDER_STATES, Order } from '../../catalog/order.ts';
 import { InventoryItem, Pet } from '../../catalog/pet.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
 import { Id, Name } from '../../catalog/resource.ts';
@@ -283,14 +283,19 @@ export const AuditEntry = responseOf('AuditEntry', 'A change by an operator or a
   },
 });
 
+const maker = {
+  keyId: text('The key that made it; of an imported category its way, such as `cli`', KEY_ID),
+  keyName: orNull(text('Its name now; null if there is no such key')),
+  owner: orNull(text("The customer's own id; null for none")),
+};
+const made = { createdAt: moment('When it was made'), ...maker } as const;
+
 const HistoryLine = responseOf('HistoryLine', 'A change, by a key or by an operator; neither for `shipped`', {
   optional: ['keyId', 'keyName', 'owner', 'actor', 'via', 'user'],
   properties: {
     at: moment('When the change was made'),
     action: text('What was done, as the audit names it, or `shipped`', 'pet.update'),
-    keyId: text('The key that made it'),
-    keyName: orNull(text('Its name now; null if there is no such key')),
-    owner: orNull(text("The customer's own id; null for none")),
+    ...maker,
     actor: text('The operator who made it'),
     via: { type: 'string', enum: WAYS, description: 'The way of the operator' },
     user: text('The system user of a command, where `actor` is a name that was given'),
@@ -329,16 +334,27 @@ export const ListedPet = responseOf('ListedPet', 'A pet with the name of its cat
     ...Pet.properties,
     categoryName: orNull(text('The name of its category')),
     quantity: InventoryItem.properties.quantity,
+    ...made,
   },
 });
 
 export const ListedOrder = responseOf('ListedOrder', 'An order with the name of its pet', {
   optional: ['shipDate'],
-  properties: { ...Order.properties, petName: orNull(text('The name of its pet')) },
+  properties: {
+    ...Order.properties,
+    state: { type: 'string', enum: ORDER_STATES, description: 'Its state' },
+    petName: orNull(text('The name of its pet')),
+    ...made,
+  },
 });
 
 export const PetHistory = responseOf('PetHistory', 'A pet with its stock, and its changes', {
   properties: { ...Pet.properties, quantity: InventoryItem.properties.quantity, ...recorded },
+});
+
+export const ListedCategory = responseOf('ListedCategory', 'A category, and who made it', {
+  optional: ['description'],
+  properties: { ...Category.properties, ...made },
 });
 
 export const CategoryHistory = responseOf('CategoryHistory', 'A category, also a deleted one, and its changes', {

@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
 import { invalid } from '../../catalog/error.ts';
-import { csvOf } from '../../catalog/operator/csv.ts';
 import type { Schema } from '../../catalog/validate.ts';
 import { byNumber, select } from '../api/filters.ts';
 import {
   type CallRequest,
   type Column,
-  csvColumns,
-  csvRows,
+  csvWriter,
   type OperatorOperation,
   parametersOf,
   type Result,
@@ -161,7 +159,7 @@ async function listed(
     rows.push(...(page.json as object[]).slice(0, most - rows.length));
     if (rows.length >= most) break;
   }
-  if (csv && list?.csv) return { text: csvOf(csvColumns(list.csv, request.query), csvRows(list.csv, rows)).trimEnd() };
+  if (csv && list?.csv) return { text: csvWriter(list.csv, request.query)(rows).trimEnd() };
   if (rows.length > 0) return { json: rows, text: tableOf(operation, rows, context.now) };
   const isFiltered = [...(request.query ?? [])].some(([name, text]) => text !== usual[name]);
   return { json: rows, text: '', note: isFiltered ? `No ${list?.noun[0]} matches` : none };

@@ -11,7 +11,7 @@ import { formPages } from './form-pages.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { count, empty, foreign, moment } from './frame/element.ts';
 import { addressOf } from './frame/list.ts';
-import { historySection } from './history.ts';
+import { authorOf, historySection } from './history.ts';
 import { listPages } from './list-pages.ts';
 
 /** The pages of categories, pets and orders. */
@@ -24,7 +24,7 @@ interface ListedPet {
   readonly status: PetStatus;
   readonly quantity: number;
 }
-type ListedOrder = Order & { readonly petName: string | null };
+type ListedOrder = Order & { readonly petName: string | null; readonly state: string };
 type Recorded<T> = T & { readonly removed: boolean; readonly history: readonly HistoryLineJson[] };
 
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
@@ -54,27 +54,16 @@ const deletion = formPages(deleteCategory, {
 
 export const catalogForms = [rename, deletion];
 
-const ORDERS = {
-  path: '/orders',
-  title: 'Orders',
-  cells: {
-    id: ({ id }: Order) => html`<a href="/console/orders/${id}">no. ${id}</a>`,
-    state: ({ complete }: Order) => orderBadge(complete),
-    petName: ({ petId, petName }: ListedOrder) => petLink(petId, petName),
-    quantity: ({ quantity }: Order) => html`${count(quantity)}`,
-    shipDate: ({ shipDate }: Order) => shipping(shipDate),
-  },
-};
-
 export const catalogRoutes = [
   ...listPages(listCategories, {
     path: '/categories',
     title: 'Categories',
-    columns: ['name', 'id', 'description'],
+    columns: ['name', 'id', 'description', 'createdAt', 'by'],
     cells: {
       name: ({ id, name }: Category) => html`<a href="/console/categories/${id}">${foreign(name)}</a>`,
       description: ({ description = '' }: Category) =>
         description === '' ? html`<span class="soft">none</span>` : foreign(description),
+      by: authorOf,
     },
     none: (context) =>
       empty(
@@ -85,18 +74,28 @@ export const catalogRoutes = [
   ...listPages(listPets, {
     path: '/pets',
     title: 'Pets',
-    columns: ['name', 'id', 'status', 'categoryName', 'quantity'],
+    columns: ['name', 'id', 'status', 'categoryName', 'quantity', 'createdAt', 'by'],
     cells: {
       name: ({ id, name }: ListedPet) => html`<a href="/console/pets/${id}">${foreign(name)}</a>`,
       status: ({ status }: ListedPet) => statusBadge(status),
       categoryName: ({ categoryId, categoryName }: ListedPet) => categoryLink(categoryId, categoryName ?? undefined),
       quantity: ({ quantity }: ListedPet) => html`${count(quantity)}`,
+      by: authorOf,
     },
     none: ({ url }) =>
       empty('There are no pets yet.', html`Create them through the API: <code>POST ${url()}/pets</code>`),
   }),
   ...listPages(listOrders, {
-    ...ORDERS,
+    path: '/orders',
+    title: 'Orders',
+    cells: {
+      id: ({ id }: Order) => html`<a href="/console/orders/${id}">no. ${id}</a>`,
+      state: ({ state }: ListedOrder) => orderBadge(state),
+      by: authorOf,
+      petName: ({ petId, petName }: ListedOrder) => petLink(petId, petName),
+      quantity: ({ quantity }: Order) => html`${count(quantity)}`,
+      shipDate: ({ shipDate }: Order) => shipping(shipDate),
+    },
     none: ({ url }) =>
       empty('There are no orders yet.', html`Place them through the API: <code>POST ${url()}/store/orders</code>`),
   }),
@@ -126,7 +125,7 @@ async function showOrder(context: ConsoleContext): Promise<View> {
   const { id, petId, quantity, shipDate, complete, removed, history } = json as Recorded<Order>;
   const pet = await context.storage.pets.find(petId);
   const content = html`<p class="crumb"><a href="/console/orders">Orders</a></p>
-<h1>Order ${id} ${removed ? html`<span class="badge">cancelled</span>` : orderBadge(complete)}</h1>
+<h1>Order ${id} ${orderBadge(removed ? 'cancelled' : complete ? 'complete' : 'open')}</h1>
 <dl class="facts"><dt>Pet</dt><dd>${petLink(petId, pet?.name ?? null)}</dd>
 <dt>Quantity</dt><dd>${count(quantity)}</dd>
 <dt>Ships</dt><dd>${shipping(shipDate)}</dd></dl>
@@ -154,8 +153,9 @@ function petLink(id: number, name: string | null): Html {
   return html`<a href="/console/pets/${id}">${foreign(name ?? `pet ${id}`)}</a> <span class="soft">pet ${id}</span>`;
 }
 
-function orderBadge(complete: boolean): Html {
-  return complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`;
+function orderBadge(state: string): Html {
+  const tone = { complete: ' good', open: ' warning' }[state] ?? '';
+  return html`<span class="badge${tone}">${state}</span>`;
 }
 
 function shipping(shipDate: string | undefined): Html {

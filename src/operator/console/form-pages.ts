@@ -3,7 +3,7 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { call, type OperatorOperation, type Result, tagOf } from '../api/operation.ts';
 import { type FieldWords, fieldsOf, valuesOf } from './fields.ts';
-import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther, type View } from './frame/context.ts';
+import { type ConsoleContext, onGet, onPost, seeOther, type View } from './frame/context.ts';
 import { foreign, post, secretBox, withCode } from './frame/element.ts';
 import { field, type Mistakes, mistakeSummary, NO_MISTAKES } from './frame/form.ts';
 import { wholeText } from './frame/list.ts';
@@ -38,17 +38,8 @@ interface FormPage extends FieldWords {
   readonly done: string;
 }
 
-/** The pages of a change, and its button without further question. */
-export interface FormPages {
-  readonly routes: readonly ConsoleRoute[];
-  /** The notice after it, by the `done` parameter. */
-  readonly notice: readonly [string, string];
-  pathOf(id?: string | number): string;
-  button(context: ConsoleContext, target: { readonly id: string; readonly about?: string }): Html;
-}
-
-/** Makes the pages of a change. */
-export function formPages(operation: OperatorOperation, page: FormPage): FormPages {
+/** Makes the pages of a change, and its button without further question. */
+export function formPages(operation: OperatorOperation, page: FormPage) {
   const { button, isDangerous } = page;
   const pathOf = (id: string | number = '') => addressOf(operation, page, id);
   const route = pathOf(':id');
@@ -57,9 +48,10 @@ export function formPages(operation: OperatorOperation, page: FormPage): FormPag
       onGet(route, (context) => formPage(operation, page, { context }), operation.permission),
       onPost(route, (context) => sent(operation, page, context), operation.permission),
     ],
-    notice: [operation.name, page.done],
+    /** The notice after it, by the `done` parameter. */
+    notice: [operation.name, page.done] as const,
     pathOf,
-    button(context, { id, about }) {
+    button(context: ConsoleContext, { id, about }: { id: string; about?: string }) {
       const label = about === undefined ? '' : html` aria-label="${about}"`;
       const kind = isDangerous ? html` class="danger"` : '';
       return post(context, pathOf(id), html`<button${kind}${label}>${button}</button>`);

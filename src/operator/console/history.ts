@@ -24,8 +24,9 @@ export function historySection(lines: readonly HistoryLineJson[]): Html {
 ${cardTable('History', ['When', 'What', 'By', 'Request id', long('Change')], rows)}`;
 }
 
-function authorOf({ keyId, keyName, owner, actor, via, ...user }: HistoryLineJson): Html {
-  if (actor !== undefined && via !== undefined) return operatorLink({ ...user, actor, via });
+/** Who made it: an operator, or a key with its owner. */
+export function authorOf({ keyId, keyName, owner, actor, via, ...more }: Partial<HistoryLineJson>): Html {
+  if (actor !== undefined && via !== undefined) return operatorLink({ ...more, actor, via });
   if (keyId === undefined) return html``;
   if (!keyName) return html`<code>${keyId}</code>`;
   const of = owner ? html` <span class="soft">of</span> ${ownerLink(owner)}` : '';

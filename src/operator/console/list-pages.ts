@@ -4,7 +4,6 @@ import { type Column, call, type OperatorOperation, parametersOf, type Result } 
 import { type ConsoleContext, type ConsoleRoute, onGet, type View } from './frame/context.ts';
 import { cardTable, counted, empty, foreign, moment, pager } from './frame/element.ts';
 import { addressOf, csvLink, optionList, searchText, textField, wholeText } from './frame/list.ts';
-import { timeText } from './range.ts';
 
 /** The pages of lists: the JSON of an operation as a table, with a form of its parameters, and CSV. */
 
@@ -132,8 +131,7 @@ export function secondsOf(text: string): number {
 
 /** The text of a filter as it is sent. */
 function textIn(query: URLSearchParams, name: string, { isWide }: { readonly isWide?: true | undefined }): string {
-  if (name === 'since' || name === 'until') return timeText(query, name);
-  return isWide ? searchText(query, name) : wholeText(query, name);
+  return isWide || name === 'since' || name === 'until' ? searchText(query, name) : wholeText(query, name);
 }
 
 function filtersOf(

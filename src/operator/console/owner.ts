@@ -9,10 +9,9 @@ import { latestChanges } from './audit.ts';
 import { formPages } from './form-pages.ts';
 import { type ConsoleContext, may, onGet, type View } from './frame/context.ts';
 import { count, counted, foreign } from './frame/element.ts';
-import { addressOf, csvLink, wholeText } from './frame/list.ts';
+import { addressOf, csvLink, searchText, wholeText } from './frame/list.ts';
 import { KEYS_TABLE } from './keys.ts';
 import { exportRoute, rowsTable } from './list-pages.ts';
-import { timeText } from './range.ts';
 import { usageOf } from './usage.ts';
 
 /** The page of an owner: the keys of a customer, what they may use and used, and what changes all of them. */
@@ -45,8 +44,8 @@ async function showOwner(context: ConsoleContext): Promise<View> {
   if (keys.length === 0) throw new CatalogError('not_found', `No key has the owner ${quote(owner)}`);
   const inUse = keys.filter(({ revokedAt }) => revokedAt === null);
   const sum = (window: 'minute' | 'day') => count(inUse.reduce((all, { limits }) => all + limits[window], 0));
-  const since = timeText(exchange.query, 'since') || '2y';
-  const csv = { owner, by: 'month', group: 'key', since, until: timeText(exchange.query, 'until') };
+  const since = searchText(exchange.query, 'since') || '2y';
+  const csv = { owner, by: 'month', group: 'key', since, until: searchText(exchange.query, 'until') };
   const buttons = ownerForms.map(
     ({ pathOf }, index) =>
       html`<a class="button" href="/console${addressOf(pathOf(), { owner })}">${['Pause', 'Resume', 'Reset'][index] ?? ''} all</a>`,

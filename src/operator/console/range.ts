@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import { readMoment } from '../api/filters.ts';
-import { addressOf, choiceLinks, type ListQuery, textField } from './frame/list.ts';
+import { addressOf, choiceLinks, type ListQuery, searchText, textField } from './frame/list.ts';
 
 /** A time range of the console, in steps that a chart draws and a table lists. */
 export interface Range extends Steps {
@@ -45,17 +45,13 @@ const USUAL: readonly (Steps & { readonly name: string; readonly words: string; 
 
 /** A range between two moments has the finest steps of which it is at most so many. */
 const STEPS_MAX = 100;
-/** The text of a parameter of time; empty without it. Releases before 0.4.0 wrote `range` for `since`. */
-export function timeText(query: URLSearchParams, name: 'since' | 'until'): string {
-  return query.get(name)?.trim() || (name === 'since' && query.get('range')?.trim()) || '';
-}
 
 /**
  * The range that an address asks for: a usual period (`since=24h`), which the first is without any, or the time between
  * two moments. That ends now without `until`, and lasts a day without `since`. Throws `validation_failed`.
  */
 export function rangeIn(query: URLSearchParams, now: number): Range {
-  const [from, to] = [timeText(query, 'since'), timeText(query, 'until')];
+  const [from, to] = [searchText(query, 'since'), searchText(query, 'until')];
   const usual = to === '' && USUAL.find(({ name }, index) => name === from || (from === '' && index === 0));
   if (usual) {
     const { stepSeconds, steps, name, words } = usual;
@@ -96,7 +92,7 @@ export function minuteText(unixSeconds: number): string {
   return utc(unixSeconds).slice(0, 16).replace('T', ' ');
 }
 
-const TIME_PARAMETERS = ['since', 'until', 'range'];
+const TIME_PARAMETERS = ['since', 'until'];
 
 /** The links to the usual periods of a page, and the form for another range; they apply to each chart and table. */
 export function rangeLinks(exchange: Exchange, { name: chosen }: Range): Html {
@@ -104,7 +100,7 @@ export function rangeLinks(exchange: Exchange, { name: chosen }: Range): Html {
   const options = USUAL.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
   const hidden = othersIn(query).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const fields = (['since', 'until'] as const).map((name) =>
-    textField(name, `${name === 'since' ? 'Since' : 'Until'} (UTC)`, timeText(query, name), {
+    textField(name, `${name === 'since' ? 'Since' : 'Until'} (UTC)`, searchText(query, name), {
       placeholder: '2026-01-31 18:00',
     }),
   );

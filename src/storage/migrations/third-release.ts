@@ -1,6 +1,6 @@
 import sql, { type Sql } from 'sql-template-tag';
+import { isAscii, searchedText } from '../../catalog/search.ts';
 import type { Transaction } from '../engine.ts';
-import { isAscii, searchedText } from '../sql/search.ts';
 import type { Tables } from '../sql/tables.ts';
 
 /**

@@ -11,9 +11,10 @@ import {
   type ServiceEvent,
 } from '../../catalog/audit.ts';
 import type { OnceId } from '../../catalog/idempotency.ts';
+import { folded } from '../../catalog/search.ts';
 import type { Connection, Transaction } from '../engine.ts';
+import { inSteps, keysOf } from './newest.ts';
 import { digestOf } from './once.ts';
-import { folded } from './search.ts';
 import { insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
@@ -21,8 +22,6 @@ import { SqlNoun } from './transactions.ts';
 const SERVICE_ACTIONS: ReadonlySet<string | undefined> = new Set(SERVICE_EVENTS);
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;
-/** Entries that a search reads before others are served, where no index has what it filters by. */
-const ROWS_SEARCHED_AT_ONCE = 1_000;
 /** The latest changes that a history has, besides the first. */
 const HISTORY_MAX = 200;
 const FOUND_MAX = 10;
@@ -80,8 +79,7 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     const ofOperators: Source = { read: (page) => this.#readOperators(page), tests };
     if (via !== undefined && via !== 'key') return isByKeys ? [] : [ofOperators];
     if (!isByKeys && (target === undefined || target === SERVICE_TARGET)) return [ofOperators];
-    const ofOwner = sql`select id from api_keys where owner = ${owner}`;
-    const owned = owner === undefined ? undefined : (await this.rows<{ id: string }>(ofOwner)).map(({ id }) => id);
+    const owned = owner === undefined ? undefined : await keysOf(this.transactions, owner);
     const keys = key === undefined ? owned : [key].filter((id) => owned?.includes(id) ?? true);
     const isOfKeys = new Set(keys);
     if (action !== undefined) tests.push((entry) => entry.action === action);
@@ -144,17 +142,11 @@ interface Source {
   readonly tests: readonly ((entry: AuditEntry) => boolean)[];
 }
 
-async function newestOf({ read, tests }: Source, query: AuditQuery): Promise<AuditEntry[]> {
-  const { limit, after } = query;
-  const count = tests.length === 0 || after !== undefined ? limit : ROWS_SEARCHED_AT_ONCE;
-  const found: AuditEntry[] = [];
-  for (let { before } = query; ; ) {
-    const entries = await read({ ...query, before, limit: count });
-    found.push(...entries.filter((entry) => tests.every((passes) => passes(entry))));
-    if (entries.length < count || found.length >= limit) return found.slice(0, limit);
-    before = entries.at(-1);
-    await nextTurn();
-  }
+function newestOf({ read, tests }: Source, query: AuditQuery): Promise<AuditEntry[]> {
+  const isWanted = (entry: AuditEntry) => tests.every((passes) => passes(entry));
+  return inSteps({ limit: query.limit, isWanted }, (last, atOnce) =>
+    read({ ...query, before: last ?? query.before, limit: atOnce }),
+  );
 }
 
 /** Finds a whole text, as it stands within JSON: a part of one would find each key by its prefix and its scopes. */
@@ -246,7 +238,8 @@ export function toEntry(row: Tables['audit_entries']): AuditEntry {
   return { id: `${id}`, at, operator: { actor, via, ...(user !== null && { user }) }, action, target, before, after };
 }
 
-function toEntryByKey(row: Tables['changes']): AuditEntry {
+/** The entry of a change by a key. */
+export function toEntryByKey(row: Tables['changes']): AuditEntry {
   const { id, at, kind, verb, target, key_id: actor, request_id: requestId, idempotency_key: idempotencyKey } = row;
   return {
     id: `k${id}`,

@@ -5,14 +5,14 @@ import type { Category, CategoryChanges, CategoryStorage, ImportSource, NewCateg
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
-import type { PageQuery, Precondition } from '../../catalog/resource.ts';
+import type { Made, NewestQuery, PageQuery, Precondition } from '../../catalog/resource.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { creationEntry, recordAudit, toEntry } from './audit.ts';
 import { readChanges } from './change-feed.ts';
+import { newest, rowsOf } from './newest.ts';
 import { once } from './once.ts';
-import { folded } from './search.ts';
 import { findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { SqlNoun, type Transactions } from './transactions.ts';
@@ -29,8 +29,6 @@ interface Bounds {
 type Row = Tables['categories'];
 
 const ALL: PageQuery = { after: 0, limit: Number.MAX_SAFE_INTEGER };
-/** Rows that a search reads before others are served. */
-const ROWS_SEARCHED_AT_ONCE = 1_000;
 /** The categories that a message names of those that keep an import from being undone. */
 const NAMED_MAX = 3;
 /** The entries of the audit that a history reads. */
@@ -68,16 +66,11 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     return rows.map(toCategory);
   }
 
-  async search({ text, after, limit }: PageQuery & { text: string }): Promise<Category[]> {
-    const [wanted, found] = [folded(text), [] as Category[]];
-    const isFound = ({ id, name, description = '' }: Category) =>
-      `${id}` === text || folded(`${name}\n${description}`).includes(wanted);
-    for (let last = after; ; await nextTurn()) {
-      const rows = await this.list({ after: last, limit: ROWS_SEARCHED_AT_ONCE });
-      found.push(...rows.filter(isFound));
-      if (rows.length < ROWS_SEARCHED_AT_ONCE || found.length >= limit) return found.slice(0, limit);
-      last = rows.at(-1)?.id ?? last;
-    }
+  newest(query: NewestQuery<Category>): Promise<Made<Category>[]> {
+    return newest<Tables['categories'], Category>(this.transactions, query, {
+      read: rowsOf('categories'),
+      toResource: toCategory,
+    });
   }
 
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined> {

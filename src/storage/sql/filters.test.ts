@@ -94,6 +94,11 @@ const CHANGES: readonly Listed[] = [
   { name: 'by an owner', index: /changes_by_key/, read: ({ audit }) => audit.list({ ...SPAN, owner: 'ann' }) },
   { name: 'by keys', index: /changes_by_age/, read: ({ audit }) => audit.list({ ...SPAN, via: 'key' }) },
   { name: 'of an id', index: /changes_by_target/, read: ({ audit }) => audit.list({ ...SPAN, target: '7' }) },
+  {
+    name: 'that cancelled orders',
+    index: /cancelled_orders/,
+    read: ({ orders }) => orders.newest({ below: ROWS, limit: 21, isWanted: () => true }),
+  },
   { name: 'by a request', index: /changes_by_(request|idempotency)/, read: ({ audit }) => audit.search('req-7') },
 ];
 
@@ -168,6 +173,6 @@ async function fill({ db }: Engine): Promise<void> {
     values ('key_7', 'x', 'production', 'free', 1, 1, '[]', 0, 'ann')`);
   await db.run(sql`${numbers} insert into changes
       (id, kind, target, at, verb, key_id, request_id, idempotency_key, before, after)
-    select i, case when i % 2 = 0 then 'pet' else 'order' end, i % 50, i, 'update', 'key_' || (i % 20), 'req-' || i,
+    select i, case when i % 2 = 0 then 'pet' else 'order' end, i % 50, i, case when i % 50 = 1 then 'cancel' else 'update' end, 'key_' || (i % 20), 'req-' || i,
       case when i % 9 = 0 then 'digest-' || i end, 'null', 'null' from n`);
 }

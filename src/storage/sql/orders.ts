@@ -8,12 +8,15 @@ import {
   isComplete,
   type NewOrder,
   type Order,
+  type OrderInState,
+  type OrderQuery,
   type OrderStorage,
 } from '../../catalog/order.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
-import type { PageQuery, Precondition } from '../../catalog/resource.ts';
+import type { Made, PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection } from '../engine.ts';
-import { creationEntry, entriesByKeys, recordChange } from './audit.ts';
+import { creationEntry, entriesByKeys, recordChange, toEntryByKey } from './audit.ts';
+import { newest, type Read, rowsOf } from './newest.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, setStock, unknown } from './pets.ts';
 import { findRow, insertInto, nextId, one } from './statement.ts';
@@ -63,6 +66,21 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
     });
   }
 
+  newest({ state, ...query }: OrderQuery): Promise<Made<OrderInState>[]> {
+    const inState = ({ isCancelled, ...row }: PlacedRow): OrderInState => {
+      const order = toOrder(row, isCancelled ? 0 : this.now);
+      return { ...order, state: isCancelled ? 'cancelled' : order.complete ? 'complete' : 'open' };
+    };
+    // Both step by step, so that neither is read further than the page; one that was cancelled in between is in both.
+    const read: Read<PlacedRow> = async (db, below, limit) => {
+      const placed: PlacedRow[] = state === 'cancelled' ? [] : await rowsOf('orders')(db, below, limit);
+      const cancelled = (state ?? 'cancelled') === 'cancelled' ? await cancelledRows(db, below, limit) : [];
+      const all = new Map([...placed, ...cancelled].map((row) => [row.id, row]));
+      return [...all.values()].sort((one, other) => other.id - one.id).slice(0, limit);
+    };
+    return newest(this.transactions, query, { read, toResource: inState });
+  }
+
   cancel(id: number, by: OnceId, precondition?: Precondition<Order>): Promise<boolean> {
     return this.transactions.batch(async (trx) => {
       const order = await findRow(trx, 'orders', id);
@@ -88,7 +106,8 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'orders', id);
       const entries = await entriesByKeys(db, 'order', id);
-      const order = row ?? rowBefore(id, entries.at(-1));
+      const [last] = entries.slice(-1);
+      const order = row ?? (last && rowBefore(last));
       if (!order) return undefined;
       const resource = { ...toOrder(order, this.now), ...(!row && { complete: false }) };
       if (entries[0]?.action !== 'order.place') entries.unshift(creationEntry(order, 'order.place', membersOf(order)));
@@ -103,14 +122,20 @@ function membersOf({ pet_id: petId, quantity, ship_date }: Tables['orders']): Me
 }
 
 /** The row of a removed order, by its last change: a cancellation, unless the release before removed or placed it. */
-function rowBefore(id: number, last: AuditEntry | undefined): Tables['orders'] | undefined {
-  if (!last) return undefined;
-  const { at: createdAt, operator, before, after } = last;
+function rowBefore({ target, at: createdAt, operator, before, after }: AuditEntry): Tables['orders'] {
   const noted = Object.assign({ createdAt, createdBy: operator.actor }, after, before) as Noted;
   const { petId: pet_id, quantity, shipDate: ship_date = null, createdAt: created_at, createdBy: created_by } = noted;
-  return { id, pet_id, quantity, ship_date, created_at, created_by };
+  return { id: Number(target), pet_id, quantity, ship_date, created_at, created_by };
 }
 
+async function cancelledRows(db: Connection, below: number, limit: number): Promise<PlacedRow[]> {
+  const changes = await db.all<Tables['changes']>(sql`
+    select * from changes where kind = 'order' and verb = 'cancel' and target + 0 < ${below}
+    order by target + 0 desc limit ${limit}`);
+  return changes.map((change) => ({ ...rowBefore(toEntryByKey(change)), isCancelled: true as const }));
+}
+
+type PlacedRow = Tables['orders'] & { readonly isCancelled?: true };
 type Members = Pick<Order, 'petId' | 'quantity' | 'shipDate'>;
 type Noted = Members & { readonly createdAt: number; readonly createdBy: string };
 

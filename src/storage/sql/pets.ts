@@ -14,9 +14,10 @@ import {
   statusAt,
   stockAt,
 } from '../../catalog/pet.ts';
-import type { PageQuery, Precondition } from '../../catalog/resource.ts';
+import type { Made, NewestQuery, PageQuery, Precondition } from '../../catalog/resource.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { creationEntry, entriesByKeys, recordChange } from './audit.ts';
+import { newest, rowsOf } from './newest.ts';
 import { once } from './once.ts';
 import { assignments, findRow, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -56,6 +57,10 @@ export class SqlPets extends SqlNoun implements PetStorage {
       const rows = ids ? (await selectFew(db, ids, query)).slice(0, query.limit) : await selectPage(db, query);
       return rows.map(toPet);
     });
+  }
+
+  newest(query: NewestQuery<StockedPet>): Promise<Made<StockedPet>[]> {
+    return newest(this.transactions, query, { read: rowsOf('pets'), toResource: toStockedPet });
   }
 
   update(
@@ -118,7 +123,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
       if (!row) return undefined;
       const entries = await entriesByKeys(db, 'pet', id);
       if (entries[0]?.action !== 'pet.create') entries.unshift(creationEntry(row, 'pet.create', null));
-      return { resource: { ...toPet(row), quantity: row.quantity }, isRemoved: false, entries };
+      return { resource: toStockedPet(row), isRemoved: false, entries };
     });
   }
 
@@ -196,6 +201,10 @@ export function unknown(field: string, id: number): CatalogError {
 
 function toItem({ id, quantity, status }: Tables['pets']): InventoryItem {
   return { petId: id, quantity, status };
+}
+
+function toStockedPet(row: Tables['pets']): StockedPet {
+  return { ...toPet(row), quantity: row.quantity };
 }
 
 function toPet({ id, name, category_id, status }: Tables['pets']): Pet {

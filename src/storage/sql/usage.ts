@@ -28,7 +28,7 @@ const ROWS_OF_KEYS_AT_ONCE = 1_000;
 /** So few that their transaction takes some milliseconds. */
 const ROWS_FOLDED_AT_ONCE = 500;
 const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
-const SUMS = sumsOf(OUTCOMES);
+const SUMS = join(OUTCOMES.map((column) => raw(`sum(${column}) as ${column}`)));
 
 /** The rows that make up a period: minutes are of keys alone, days are those and the hours that are not yet days. */
 const SOURCES: Readonly<Record<UsagePeriod, readonly Source[]>> = {
@@ -246,10 +246,6 @@ function sorted<Row extends Partial<Place>>(rows: readonly Row[]): Row[] {
 /** The start of the step of each row, as `stepStart` computes it. */
 function stepOf(seconds: number): Sql {
   return raw(`starts_at - (starts_at - ${STEPS_FROM}) % ${seconds}`);
-}
-
-function sumsOf(columns: readonly string[]): Sql {
-  return join(columns.map((column) => raw(`sum(${column}) as ${column}`)));
 }
 
 /** PostgreSQL returns sums as decimals, in text. */

@@ -74,8 +74,8 @@ test('damage that a statement meets stops every write of a service, and ends a c
 
 test('after a commit that is not synced by itself, or failed to be made, the next ones are synced', async () => {
   using place = openPlace();
-  const { file, connection, pragma } = place;
-  const db = new SqliteDatabase(connection, { file, isWritable: true });
+  const { connection, pragma } = place;
+  const db = new SqliteDatabase(connection);
   assert.equal(await db.transaction(async () => pragma('synchronous'), 'unsynced'), 1);
   assert.equal(await db.transaction(async () => pragma('synchronous')), 2);
   await assert.rejects(db.transaction(() => Promise.reject(new Error('no')), 'unsynced'));

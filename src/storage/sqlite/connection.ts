@@ -29,20 +29,16 @@ export class WritesSuspended extends Error {}
 /** The file was removed or replaced before a commit was done: the next start would not find it. */
 export class CommitLost extends Error {}
 
-interface ConnectionOptions {
-  /** True for a service, which holds the lock beside the file. */
-  readonly isService?: boolean;
-  readonly isWritable?: boolean;
-}
-
 /**
  * This process's connection to a database file. After a sync of the log that failed it writes nothing more: the system
  * may report the next sync as done without having written what the failed one left. The process has to end; the next
  * start reads what the disk holds.
  */
 export class SqliteConnection {
-  readonly #file: string;
+  readonly file: string;
+  readonly isWritable: boolean;
   readonly #database: DatabaseSync;
+  /** True for a service, which holds the lock beside the file. */
   readonly #isService: boolean;
   readonly #place: Place | undefined;
   readonly #integrity?: Integrity;
@@ -54,9 +50,9 @@ export class SqliteConnection {
   /** Why nothing is written any more. */
   #suspended: string | undefined;
 
-  constructor(file: string, database: DatabaseSync, options: ConnectionOptions = {}) {
-    const { isWritable = true, isService = false } = options;
-    this.#file = file;
+  constructor(file: string, database: DatabaseSync, { isWritable = true, isService = false } = {}) {
+    this.file = file;
+    this.isWritable = isWritable;
     this.#database = database;
     this.#isService = isService;
     this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock: isService }) : undefined;
@@ -95,7 +91,7 @@ export class SqliteConnection {
 
   /** From now on nothing is written, because damage was found. Returns the error that says so. */
   suspend(damage: string): Error {
-    const error = new DatabaseDamaged(this.#file, damage);
+    const error = new DatabaseDamaged(this.file, damage);
     this.#suspended ??= error.message;
     // A command ends with it; a service answers that it is unavailable, and serves what can be read.
     return this.#isService ? new WritesSuspended(error.message) : error;
@@ -103,7 +99,7 @@ export class SqliteConnection {
 
   /** The error that a failed sync of the log makes, with which this process has to end. */
   failSync(cause: unknown): LogNotSynced {
-    const message = `The log of the database ${this.#file} could not be synced to the disk: the last writes may or may not be stored; see dmesg, and move the database to another disk`;
+    const message = `The log of the database ${this.file} could not be synced to the disk: the last writes may or may not be stored; see dmesg, and move the database to another disk`;
     this.#suspended ??= message;
     const error = new LogNotSynced(message, { cause });
     this.#failure.resolve(error);
@@ -161,11 +157,11 @@ export class SqliteConnection {
   }
 
   #goneMessage(): string {
-    return `The database ${this.#file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
+    return `The database ${this.file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
   }
 
   #overwrittenMessage(): string {
-    return `The database ${this.#file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
+    return `The database ${this.file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
   }
 
   #attempt<T>(work: () => T): T {
@@ -178,28 +174,19 @@ export class SqliteConnection {
   }
 }
 
-/** Statements in a transaction, or beside one on a connection of its own. */
-function statementsOn(connection: SqliteConnection): Transaction {
-  return {
-    isTransaction: true,
-    all: async <Row>({ sql, values }: Statement) => connection.prepare(sql).all(values) as Row[],
-    run: async ({ sql, values }) => connection.prepare(sql).run(values),
-  };
-}
-
 /** One connection to a file: a transaction has it to itself from its begin to its end, and everything else waits. */
 export class SqliteDatabase implements Database {
   readonly #connection: SqliteConnection;
-  readonly #file: string;
-  readonly #isWritable: boolean;
-  readonly #inTransaction: Transaction;
+  readonly #inTransaction: Transaction = {
+    isTransaction: true,
+    all: async <Row>({ sql, values }: Statement) => this.#connection.prepare(sql).all(values) as Row[],
+    run: async ({ sql, values }) => this.#connection.prepare(sql).run(values),
+  };
   /** Fulfilled when the transaction under way has ended. */
   #underWay: Promise<void> | undefined;
-  constructor(connection: SqliteConnection, { file, isWritable }: { file: string; isWritable: boolean }) {
+
+  constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#file = file;
-    this.#isWritable = isWritable;
-    this.#inTransaction = statementsOn(connection);
   }
 
   async all<Row>(statement: Statement): Promise<Row[]> {
@@ -218,9 +205,10 @@ export class SqliteDatabase implements Database {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay = promise;
     try {
+      const { isWritable } = this.#connection;
       if (kind === 'unsynced') this.#connection.syncCommits(false);
-      if (this.#isWritable) this.#connection.assertWritable();
-      this.#connection.prepare(this.#isWritable ? 'begin immediate' : 'begin').run([]);
+      if (isWritable) this.#connection.assertWritable();
+      this.#connection.prepare(isWritable ? 'begin immediate' : 'begin').run([]);
       const result = await work(this.#inTransaction);
       this.#commit();
       return result;
@@ -235,9 +223,10 @@ export class SqliteDatabase implements Database {
   }
 
   async sync(): Promise<void> {
-    if (this.#file === IN_MEMORY) return;
+    const { file } = this.#connection;
+    if (file === IN_MEMORY) return;
     // Without a descriptor to spare, the next commit syncs it.
-    await using log = await open(`${this.#file}-wal`, 'r+').catch(() => undefined);
+    await using log = await open(`${file}-wal`, 'r+').catch(() => undefined);
     await log?.datasync().catch((error) => {
       throw this.#connection.failSync(error);
     });

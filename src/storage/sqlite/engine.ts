@@ -29,7 +29,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
   const isWritable = purpose !== 'read' || file === IN_MEMORY;
   const database = isWritable ? openToWrite(file, purpose) : openToRead(file);
   const connection = new SqliteConnection(file, database, { isWritable, isService: purpose === 'serve' });
-  const db = new SqliteDatabase(connection, { file, isWritable });
+  const db = new SqliteDatabase(connection);
   try {
     if (purpose === 'serve') emptyLog(connection, file);
     await migrate(db, { int64: 'integer', purpose });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
 import { ERROR_CODES } from '../../../src/catalog/error.ts';
 import { STATUS_OF } from '../../../src/http/errors.ts';
-import { type TestService, testService } from '../service.ts';
+import type { TestService } from '../service.ts';
 import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
 
 /** `<key>` in a request stands for a good key's secret. */
@@ -25,8 +24,6 @@ interface RowOptions {
   /** Not sent in pieces: the outcome depends on packet boundaries. */
   readonly whole?: true;
 }
-
-const PIECES = 7;
 
 /** A request with these lines between the request line and the empty line. */
 export function request(line: string, ...headers: readonly string[]): string {
@@ -75,34 +72,8 @@ function decoded(text: string): string {
   return top().text;
 }
 
-/** Sends every row to one service, in one write and in pieces, and checks that the service still works afterwards. */
-export function describeCorpus(title: string, rows: readonly Row[]): void {
-  describe(title, () => {
-    let service: TestService;
-    let secret: string;
-
-    before(async () => {
-      service = await testService();
-      const limits = { minute: 1_000_000, day: 1_000_000 };
-      secret = (await service.issue({ plan: 'enterprise', limits })).secret;
-    });
-    after(() => service[Symbol.asyncDispose]());
-
-    for (const row of rows) {
-      test(`${row[0]} gets ${row[2]}`, async () => {
-        const { whole } = row[3] ?? {};
-        for (const pieces of whole ? [1] : [1, PIECES]) await tryRow(service, secret, { row, pieces });
-      });
-    }
-
-    test('no two rows are the same, and none was a defect', () => {
-      assert.equal(new Set(rows.map(([, bytes, , options]) => bytes + options?.halfClose)).size, rows.length);
-      assert.deepEqual(service.events.failures, []);
-    });
-  });
-}
-
-async function tryRow(service: TestService, secret: string, { row, pieces }: { row: Row; pieces: number }) {
+/** Sends a row in so many pieces, and checks that the service still works afterwards. */
+export async function tryRow(service: TestService, secret: string, { row, pieces }: { row: Row; pieces: number }) {
   const [, bytes, outcome, options = {}] = row;
   const expected = outcome.split(', ');
   const state = expected.pop();

@@ -84,6 +84,7 @@ export function operationLinks({ tags, operations }: DescribedApi, path: string)
 /** An operation: what it does beside its samples, then a form to try it. */
 function operationSection(operation: DescribedOperation, api: ReferenceApi): Html {
   const { id, summary } = operation;
+  const samples = sampleTabs(`language-${id}`, inEveryLanguage(sampleRequest(operation, api)));
   return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
 <div class="columns">
 <div class="text">
@@ -93,7 +94,8 @@ ${PLACES.map(([place, title]) => html`${fields(title, `${id}.${place}`, operatio
 ${operation.errors.length === 0 ? '' : html`<h4>Errors</h4>\n${errorList(operation.errors, api)}`}
 </div>
 <div class="code">
-${samples(operation, api)}
+${samples}
+${successExample(operation.success)}
 </div>
 </div>
 ${tryIt(operation, api)}
@@ -154,12 +156,6 @@ function errorList(listed: readonly OperationError[], { isPublic }: DescribedApi
     return html`<li>${name} <span class="status">${status}</span> <span class="soft">${meaning}</span></li>\n`;
   });
   return html`<ul class="errors">${items}</ul>`;
-}
-
-function samples(operation: DescribedOperation, api: ReferenceApi): Html {
-  const { id, success } = operation;
-  return html`${sampleTabs(`language-${id}`, inEveryLanguage(sampleRequest(operation, api)))}
-${successExample(success)}`;
 }
 
 function successExample({ status, schema, example }: DescribedOperation['success']): Html {

@@ -76,10 +76,10 @@ export const LANGUAGES: readonly Language[] = [
   { id: 'go', label: 'Go', write: go },
 ];
 
-/** A request in every language; code that is written already counts. */
-export function inEveryLanguage(request: SampleRequest, written: readonly Sample[] = []): Sample[] {
+/** A request in every language. */
+export function inEveryLanguage(request: SampleRequest): Sample[] {
   return LANGUAGES.flatMap(({ id, label, write }) => {
-    const code = written.find(({ language }) => language === id)?.code ?? write(request);
+    const code = write(request);
     return code === undefined ? [] : [{ language: id, label, code }];
   });
 }
@@ -217,31 +217,4 @@ function literal(value: unknown): string {
 /** JSON over several lines. Python reads it too, but for true, false and null, which are in no example. */
 function overLines(value: unknown, columns: number): string {
   return JSON.stringify(value, null, columns).replace(/([^{[,])$(?=\n\s*[}\]])/gm, '$1,');
-}
-
-/** An argument of a command: in quotes, or up to the next space. */
-const ARGUMENT = /'([^']*)'|"([^"]*)"|(\S+)/g;
-
-/** The request that a plain `curl` command sends; undefined if the code is more than that. */
-export function requestOf(code: string): SampleRequest | undefined {
-  const command = code.replaceAll(/\\\n\s*/g, ' ');
-  if (!command.startsWith('curl ') || /[\n|$](?!PET_CATALOG_KEY)/.test(command)) return undefined;
-  const words = [...command.matchAll(ARGUMENT)].map(([, single, double, bare]) => single ?? double ?? bare ?? '');
-  const url = words.find((word) => /^https?:/.test(word));
-  if (url === undefined) return undefined;
-  const { origin, pathname, searchParams } = new URL(url);
-  const argumentOf = (option: string) => words[words.indexOf(option) + 1];
-  const data = words.includes('-d') ? argumentOf('-d') : undefined;
-  const key = words.find((word) => word.startsWith('Idempotency-Key: '));
-  return {
-    method: words.includes('-X') ? (argumentOf('-X') ?? '') : data === undefined ? 'GET' : 'POST',
-    baseUrl: `${origin}/v1`,
-    url: origin + pathname,
-    query: Object.fromEntries(searchParams),
-    body: data === undefined ? undefined : JSON.parse(data),
-    idempotencyKey: key?.replace('Idempotency-Key: ', ''),
-    variable: 'PET_CATALOG_KEY',
-    hasAnswerBody: true,
-    clientMethod: undefined,
-  };
 }

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../catalog/api-key.ts';
+import type { ApiKey } from './api-key.ts';
 
 /**
  * Text is searched in the lower case of its NFC form, made here and not by an engine: engines and their locales differ
