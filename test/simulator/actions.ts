@@ -18,6 +18,7 @@ const LAG_MS_MAX = 1_500;
 const LIFTS_OF_ANY = 0.3;
 const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
 const STORAGE_UNAVAILABLE = ['unavailable', 'outcome_unknown', 'catalog_full'];
+const REFUSED = [...STORAGE_UNAVAILABLE, 'validation_failed', 'insufficient_stock'];
 
 /** What the dice may have happen in a step, and how often. */
 const WEIGHTS = {
@@ -32,6 +33,7 @@ const WEIGHTS = {
   rename: 1,
   remove: 2,
   import: 1,
+  shop: 6,
   databaseFault: 3,
   outage: 1.5,
   fullDisk: 0.7,
@@ -134,6 +136,10 @@ export class Actions {
     rename: () => this.#edit((life, id) => life.storage.categories.rename(id, this.#world.newName(), OPERATOR)),
     remove: () => this.#edit((life, id) => life.storage.categories.delete(id, OPERATOR)),
     import: () => this.#import(),
+    shop: () => {
+      for (let left = this.#dice.between(1, 4); left > 0; left -= 1)
+        this.#soon(() => this.#onAny(({ life }, key) => life && this.#shop(life, key)));
+    },
     databaseFault: () => {
       const { ways, name } = this.#anyServer;
       const fault = this.#dice.pickWeighted(FAULTS);
@@ -341,6 +347,20 @@ export class Actions {
     });
   }
 
+  /** A client creates, stocks or orders a pet, or cancels an order. */
+  #shop({ storage: { pets, orders } }: Life, { id: keyId }: WorldKey): void {
+    const { dice, catalog } = this.#world;
+    const [petId, orderId, quantity] = [dice.between(1, 3), dice.between(1, 9), dice.between(1, 5)];
+    const pet = { name: this.#world.newName(), categoryId: catalog.untouched[0] ?? 0, status: 'available' } as const;
+    const work = dice.pick([
+      () => pets.insert(pet, { keyId }),
+      () => pets.setQuantity(petId, quantity, { keyId }),
+      () => orders.insert({ petId, quantity: 1 }, { keyId }),
+      () => orders.cancel(orderId, { keyId }),
+    ]);
+    work?.().catch(expected(this.#world, REFUSED));
+  }
+
   #fillDisk(): void {
     const { database, time } = this.#world;
     const ms = this.#dice.between(100, 3_000);
@@ -413,8 +433,8 @@ export class Actions {
 }
 
 /** Fails the simulation on a defect; that storage fails is expected. */
-function expected(world: World): (error: unknown) => void {
+function expected(world: World, codes: readonly string[] = STORAGE_UNAVAILABLE): (error: unknown) => void {
   return (error) => {
-    if (!(error instanceof CatalogError) || !STORAGE_UNAVAILABLE.includes(error.code)) world.fail(error);
+    if (!(error instanceof CatalogError) || !codes.includes(error.code)) world.fail(error);
   };
 }
