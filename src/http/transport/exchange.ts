@@ -186,7 +186,10 @@ export class Exchange {
       response.end(Buffer.concat(body));
     }
     this.#body?.discard();
-    if (!this.isSent) this.#limitSendTime(bytes);
+    if (!this.isSent && !this.request.socket.destroyed) {
+      const timer = this.#cutOffAfter(bytes);
+      response.once('close', () => clearTimeout(timer));
+    }
     this.#record(answer);
   }
 
@@ -284,12 +287,6 @@ export class Exchange {
   }
 
   /** Disconnects a client that receives an answer too slowly. */
-  #limitSendTime(bytes: number): void {
-    if (this.request.socket.destroyed) return;
-    const timer = this.#cutOffAfter(bytes);
-    this.#response.once('close', () => clearTimeout(timer));
-  }
-
   #cutOffAfter(bytes: number): NodeJS.Timeout {
     const cutOff = () => {
       this.#options.events.connectionCutOff();

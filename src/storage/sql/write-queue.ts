@@ -40,10 +40,7 @@ export class WriteQueue<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #enough = BATCH_ENOUGH;
   #gatherUntilMs = 0;
-  /**
-   * The number that waited when a turn ended. It starts with one after a batch of one, so that a lone caller never
-   * waits.
-   */
+  /** The number that waited when a turn ended; at first one after a batch of one: a lone caller never waits. */
   #countBefore = 1;
   #isDraining = false;
 
@@ -90,13 +87,6 @@ export class WriteQueue<Item, Result> {
     if (this.#waiting.length > 0) this.#gather();
   }
 
-  /** Fails all waiting items when the storage is down, instead of after one deadline per batch before theirs. */
-  #refuseWaiting({ cause }: CatalogError): void {
-    for (const { reject } of this.#waiting.splice(0)) {
-      reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second', { cause }));
-    }
-  }
-
   async #commitNext(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
     assert(batch.length > 0, 'no batch is empty');
@@ -115,7 +105,11 @@ export class WriteQueue<Item, Result> {
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      if (error instanceof CatalogError) this.#refuseWaiting(error);
+      if (!(error instanceof CatalogError)) return;
+      const refusal = 'The storage cannot do this now; retry after a second';
+      // The storage is down: those that wait fail now, not after one deadline per batch before theirs.
+      for (const { reject } of this.#waiting.splice(0))
+        reject(new CatalogError('unavailable', refusal, { cause: error.cause }));
     }
   }
 }

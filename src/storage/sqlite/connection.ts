@@ -40,6 +40,7 @@ export class SqliteConnection {
   readonly #database: DatabaseSync;
   /** True for a service, which holds the lock beside the file. */
   readonly #isService: boolean;
+  readonly #goneMessage: string;
   readonly #place: Place | undefined;
   readonly #integrity?: Integrity;
   readonly #statements = new Map<string, PreparedStatement>();
@@ -55,6 +56,7 @@ export class SqliteConnection {
     this.isWritable = isWritable;
     this.#database = database;
     this.#isService = isService;
+    this.#goneMessage = `The database ${file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
     this.#place = isWritable && file !== IN_MEMORY ? new Place(file, { hasLock: isService }) : undefined;
     // A command is done soon, and leaves checkpoints to SQLite.
     if (!isService || !this.#place) return;
@@ -79,14 +81,16 @@ export class SqliteConnection {
   /** Throws `WritesSuspended` if a commit would be lost; `byEach`: by a look at each file. */
   assertWritable(byEach = false): void {
     if (this.#suspended !== undefined) throw new WritesSuspended(this.#suspended);
-    if (this.#place?.isKept(byEach) === false) throw new WritesSuspended(this.#goneMessage());
+    if (this.#place?.isKept(byEach) === false) throw new WritesSuspended(this.#goneMessage);
     const isWhole = byEach ? this.#integrity?.look() : this.#integrity?.isWhole;
-    if (isWhole === false) throw new WritesSuspended(this.#overwrittenMessage());
+    if (isWhole !== false) return;
+    const message = `The database ${this.file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
+    throw new WritesSuspended(message);
   }
 
   /** Throws `CommitLost` if what was just committed went to a file that is no longer in its place. */
   assertKept(): void {
-    if (this.#place?.isKept() === false) throw new CommitLost(this.#goneMessage());
+    if (this.#place?.isKept() === false) throw new CommitLost(this.#goneMessage);
   }
 
   /** From now on nothing is written, because damage was found. Returns the error that says so. */
@@ -156,14 +160,6 @@ export class SqliteConnection {
     this.#integrity.look();
   }
 
-  #goneMessage(): string {
-    return `The database ${this.file}, its log or its lock was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
-  }
-
-  #overwrittenMessage(): string {
-    return `The database ${this.file} or its log was cut or overwritten while the service runs: stop the service, then restore a backup`;
-  }
-
   #attempt<T>(work: () => T): T {
     try {
       return work();
@@ -210,10 +206,13 @@ export class SqliteDatabase implements Database {
       if (isWritable) this.#connection.assertWritable();
       this.#connection.prepare(isWritable ? 'begin immediate' : 'begin').run([]);
       const result = await work(this.#inTransaction);
-      this.#commit();
+      this.#connection.prepare('commit').run([]);
+      this.#connection.assertKept();
+      this.#connection.checkpointIfLong();
       return result;
     } catch (error) {
-      this.#rollback();
+      // On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause.
+      if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
       throw error;
     } finally {
       this.#underWay = undefined;
@@ -234,16 +233,5 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     this.#connection.close();
-  }
-
-  #commit(): void {
-    this.#connection.prepare('commit').run([]);
-    this.#connection.assertKept();
-    this.#connection.checkpointIfLong();
-  }
-
-  /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
-  #rollback(): void {
-    if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
   }
 }
