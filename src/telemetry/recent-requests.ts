@@ -65,11 +65,13 @@ export class RecentRequests {
   record(answered: AnsweredRequest, keyId: string, at: number) {
     const { requestId, method, route, status, code, durationMs, windows, userAgent } = answered;
     const requests = status >= 400 ? this.#failed : this.#others;
-    const known = requests.ofKey(keyId).at(-1)?.client;
+    const known = requests.byKey.get(keyId)?.newest?.request.client;
     const client = userAgent === known ? known : userAgent && clientOf(userAgent);
     const excess = requests.excess(keyId, status, at);
     if (excess) requests.remove(excess);
     const request = excess ?? ({ slot: this.#records++ } as Kept);
+    request.inAll ??= { request, older: undefined, newer: undefined };
+    request.inKey ??= { request, older: undefined, newer: undefined };
     request.order = ++this.#count;
     request.idBytes = this.#ids.write(requestId, request.slot * ID_BYTES_MAX, ID_BYTES_MAX, 'latin1');
     request.at = at;
@@ -111,11 +113,12 @@ export class RecentRequests {
 
   #newest(isSought: (request: Kept) => boolean, limit: number, keyId?: string): RecentRequest[] {
     return [this.#failed, this.#others]
-      .flatMap((requests) => requests.newestFirst(keyId).filter(isSought).take(limit).toArray())
+      .map(({ all, byKey }) => (keyId === undefined ? all : byKey.get(keyId)))
+      .flatMap((line) => line?.newestFirst().filter(isSought).take(limit).toArray() ?? [])
       .sort((one, other) => other.order - one.order)
       .slice(0, limit)
       .map((request) => {
-        const { slot: _slot, idBytes: _idBytes, ban, older: _older, newer: _newer, ...told } = request;
+        const { slot: _slot, idBytes: _idBytes, ban, inAll: _inAll, inKey: _inKey, ...told } = request;
         return { ...told, requestId: this.#idOf(request), reason: refusalReason(told, ban) };
       });
   }
@@ -128,15 +131,49 @@ export class RecentRequests {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A request between its neighbours in time. */
 interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
   /** The place of its id among those of all records. */
   readonly slot: number;
   idBytes: number;
   /** Why the key was banned or had ended, if so. */
   ban: string | undefined;
-  older: Kept | undefined;
-  newer: Kept | undefined;
+  /** Its places among all, and among those of its key. */
+  inAll: Place;
+  inKey: Place;
+}
+
+interface Place {
+  readonly request: Kept;
+  older: Place | undefined;
+  newer: Place | undefined;
+}
+
+/** Requests in their order, linked: out of an array, each would move all that came after it. */
+class Line {
+  oldest: Place | undefined;
+  newest: Place | undefined;
+  count = 0;
+
+  add(place: Place): void {
+    place.older = this.newest;
+    place.newer = undefined;
+    if (this.newest) this.newest.newer = place;
+    this.newest = place;
+    this.oldest ??= place;
+    this.count += 1;
+  }
+
+  remove({ older, newer }: Place): void {
+    if (older) older.newer = newer;
+    else this.oldest = newer;
+    if (newer) newer.older = older;
+    else this.newest = older;
+    this.count -= 1;
+  }
+
+  *newestFirst(): Generator<Kept> {
+    for (let place = this.newest; place; place = place.older) yield place.request;
+  }
 }
 
 /**
@@ -144,59 +181,38 @@ interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
  * makes room for the next one, of other requests the oldest of a full key, else the oldest of all.
  */
 class Requests {
-  /** The requests of each key that has any, the oldest first. */
-  readonly #byKey = new Map<string, Kept[]>();
-  #oldest: Kept | undefined;
-  #newest: Kept | undefined;
-  #count = 0;
+  readonly all = new Line();
+  /** The requests of each key that has any. */
+  readonly byKey = new Map<string, Line>();
 
   /** Adds a request for which there is room. */
   add(request: Kept): void {
-    request.older = this.#newest;
-    request.newer = undefined;
-    if (this.#newest) this.#newest.newer = request;
-    this.#newest = request;
-    this.#oldest ??= request;
-    this.#count += 1;
-    const ofKey = this.#byKey.get(request.keyId);
-    if (ofKey) ofKey.push(request);
-    else this.#byKey.set(request.keyId, [request]);
-  }
-
-  /** All, or those of one key. */
-  *newestFirst(keyId?: string): Generator<Kept> {
-    if (keyId !== undefined) yield* this.ofKey(keyId).toReversed();
-    else for (let request = this.#newest; request; request = request.older) yield request;
-  }
-
-  /** The requests of a key, the oldest first. */
-  ofKey(keyId: string): readonly Kept[] {
-    return this.#byKey.get(keyId) ?? [];
+    this.all.add(request.inAll);
+    const ofKey = this.byKey.get(request.keyId) ?? new Line();
+    ofKey.add(request.inKey);
+    if (ofKey.count === 1) this.byKey.set(request.keyId, ofKey);
   }
 
   /** The request that makes room for the next one; undefined while there is room. */
   excess(keyId: string, status: number, at: number): Kept | undefined {
-    const ofKey = this.ofKey(keyId);
-    if (status === REFUSED && ofKey.length >= 2 * REFUSALS_MAX) {
-      const minute = minuteOf(at);
-      const refusals = ofKey.filter((each) => each.status === REFUSED && minuteOf(each.at) === minute);
+    const ofKey = this.byKey.get(keyId);
+    if (ofKey && status === REFUSED && ofKey.count >= 2 * REFUSALS_MAX) {
+      const [minute, refusals] = [minuteOf(at), [] as Kept[]];
+      for (let place = ofKey.oldest; place; place = place.newer) {
+        const { request } = place;
+        if (request.status === REFUSED && minuteOf(request.at) === minute) refusals.push(request);
+      }
       if (refusals.length >= 2 * REFUSALS_MAX) return refusals[REFUSALS_MAX];
     }
-    if (ofKey.length === KEPT_OF_KEY_MAX) return ofKey[0];
-    return this.#count === KEPT_MAX ? this.#oldest : undefined;
+    if (ofKey?.count === KEPT_OF_KEY_MAX) return ofKey.oldest?.request;
+    return this.all.count === KEPT_MAX ? this.all.oldest?.request : undefined;
   }
 
-  remove(request: Kept): void {
-    const { keyId, older, newer } = request;
-    if (older) older.newer = newer;
-    else this.#oldest = newer;
-    // The newest never makes room.
-    if (newer) newer.older = older;
-    this.#count -= 1;
-    const ofKey = this.#byKey.get(keyId) ?? [];
-    // Not by `shift`, which trims the array at its start, so that it is allocated anew time and again.
-    ofKey.splice(ofKey.indexOf(request), 1);
-    if (ofKey.length === 0) this.#byKey.delete(keyId);
+  remove({ keyId, inAll, inKey }: Kept): void {
+    this.all.remove(inAll);
+    const ofKey = this.byKey.get(keyId);
+    ofKey?.remove(inKey);
+    if (ofKey?.count === 0) this.byKey.delete(keyId);
   }
 }
 
