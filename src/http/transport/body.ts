@@ -30,10 +30,8 @@ export class Body {
     request.on('close', () => {
       // Every request closes; build the error only if this one was aborted.
       if (request.readableEnded) return;
-      const { method } = request;
-      this.fail(
-        new CatalogError('malformed_request', `The ${method} request was aborted before its body was complete`),
-      );
+      const message = `The ${request.method} request was aborted before its body was complete`;
+      this.fail(new CatalogError('malformed_request', message));
     });
   }
 
@@ -46,8 +44,8 @@ export class Body {
   read(bytesMax: number): Promise<Buffer> {
     this.#bytesMax = bytesMax;
     this.#reader = Promise.withResolvers();
-    if (this.#failure) this.#reader.reject(this.#failure);
-    else if (this.#isTooLarge) this.fail(this.#excess());
+    const failure = this.#failure ?? this.#excess();
+    if (failure) this.fail(failure);
     else if (this.#request.readableEnded) this.#reader.resolve(this.#all);
     else if (this.#request.isPaused()) this.#request.resume();
     return this.#reader.promise;
@@ -67,16 +65,14 @@ export class Body {
   }
 
   get #all(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    // Fast path: most bodies come in one piece, of their length.
+    return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
-  get #isTooLarge(): boolean {
-    const isChunked = this.#request.headers['transfer-encoding'] !== undefined;
-    return this.#length > this.#bytesMax || (isChunked && this.#chunks > CHUNKS_MAX);
-  }
-
-  #excess(): CatalogError {
+  /** The error of a body beyond its bounds. */
+  #excess(): CatalogError | undefined {
     if (this.#length > this.#bytesMax) return tooLarge(this.#bytesMax);
+    if (this.#chunks <= CHUNKS_MAX || this.#request.headers['transfer-encoding'] === undefined) return undefined;
     return new CatalogError('payload_too_large', `The body has more than ${CHUNKS_MAX} chunks; send larger ones`);
   }
 
@@ -84,11 +80,12 @@ export class Body {
     const start = this.#length;
     this.#length += chunk.length;
     this.#chunks += 1;
-    if (this.#isTooLarge && this.#reader) {
-      this.fail(this.#excess());
+    const excess = this.#excess();
+    if (excess && this.#reader) {
+      this.fail(excess);
       return;
     }
-    if (this.#isTooLarge) this.#request.pause();
+    if (excess) this.#request.pause();
     // Fast path: most bodies come in one piece.
     if (start === 0) this.#bytes = chunk;
     else this.#append(chunk, start);
