@@ -79,7 +79,7 @@ ${await usageOf(context, ['route'], { keyId: key.id, limits: key.limits })}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${await latestChanges(context, { target: key.id })}
-<p><a href="/console${addressOf('/audit', { key: key.id })}">What this key changed</a></p></section>`;
+<p><a href="/console${addressOf('/audit', { key: key.id })}">What this key changed</a>, <a href="/console${addressOf('/orders', { key: key.id })}">its orders</a></p></section>`;
   return { section: '/keys', title: key.name, content };
 }
 
