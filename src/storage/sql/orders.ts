@@ -106,7 +106,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
     return this.transactions.read(async (db) => {
       const row = await findRow(db, 'orders', id);
       const entries = await entriesByKeys(db, 'order', id);
-      const [last] = entries.slice(-1);
+      const last = entries.at(-1);
       const order = row ?? (last && rowBefore(last));
       if (!order) return undefined;
       const resource = { ...toOrder(order, this.now), ...(!row && { complete: false }) };
