@@ -42,8 +42,7 @@ export async function untilTrue(
   condition: () => boolean | Promise<boolean>,
   awaited = condition.toString(),
 ): Promise<void> {
-  const isTrue = await polled(condition, (holds) => holds);
-  assert.ok(isTrue, `this did not come true within 30 s: ${awaited}`);
+  assert.ok(await polled(condition, Boolean), `this did not come true within 30 s: ${awaited}`);
 }
 
 /** Polls until a value is the expected one. Fails after thirty seconds with the last value beside it. */
@@ -52,12 +51,13 @@ export async function untilEqual<T>(value: () => T | Promise<T>, expected: T): P
   assert.deepEqual(last, expected, `within 30 s it was not what it should be: ${value.toString()}`);
 }
 
-/** The first value that will do, or the last one when the time is over. */
+/** The first value that will do, or the last one when the time is over; asked ever more seldom. */
 async function polled<T>(value: () => T | Promise<T>, isEnough: (value: T) => boolean): Promise<T> {
   const startedMs = performance.now();
   for (;;) {
     const last = await value();
-    if (isEnough(last) || performance.now() - startedMs >= UNTIL_MS_MAX) return last;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const passedMs = performance.now() - startedMs;
+    if (isEnough(last) || passedMs >= UNTIL_MS_MAX) return last;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + passedMs / 20, 50)));
   }
 }
