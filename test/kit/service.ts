@@ -117,7 +117,7 @@ const TEST_ON = process.env.TEST_ON ?? '';
 const postgres = TEST_ON.includes('postgres') ? await import('./postgres.ts') : undefined;
 
 /** Where databases outlive no process: syncing them to a disk took a sixth of the processor time of a test. */
-const IN_MEMORY = inMemory();
+export const IN_MEMORY = inMemory();
 
 function inMemory(): string {
   try {
