@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
-import { createWithoutPause, send } from '../kit/faults/creating.ts';
+import { keepCreating, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { serveHere } from '../kit/faults/serve-here.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** A file or log that another program cuts or overwrites in place under a running service. */
-
-const CONNECTIONS = 4;
 
 /** A service, with a key, and a copy of its file from before it had categories. */
 async function servedIn(folder: string) {
@@ -42,7 +41,7 @@ for (const [what, overwrite, noticed] of [
     using folder = temporaryFolder();
     const { file, older, options, secret, service } = await servedIn(folder.path);
     await using _ended = service;
-    const creating = createWithoutPause(service.url, secret, CONNECTIONS);
+    const creating = keepCreating(service.url, secret);
     const probe = `${await service.operatorUrl()}/readyz`;
     const ready = async () => (await fetch(probe, { headers: { connection: 'close' } })).status;
     await untilTrue(() => creating.acknowledged.length > 100, 'creates before');
@@ -59,9 +58,7 @@ for (const [what, overwrite, noticed] of [
     assert.equal(await service.end('SIGTERM'), 0);
     assert.deepEqual(bytes(), before);
     if (what.includes('same size')) return;
-    const again = await runProcess(['serve', '--port', '0', '--operator-port', '0'], options);
-    assert.equal(again.code, 1);
-    assert.match(again.stderr, /is damaged: .*`pet-catalog restore BACKUP`/);
+    await assert.rejects(serveHere(options.env), /is damaged: .*`pet-catalog restore BACKUP`/);
   });
 }
 
@@ -82,7 +79,7 @@ test('commits and checkpoints of other processes beside a busy service are no da
   using folder = temporaryFolder();
   const { file, options, secret, service } = await servedIn(folder.path);
   await using _ended = service;
-  const creating = createWithoutPause(service.url, secret, CONNECTIONS);
+  const creating = keepCreating(service.url, secret);
   const other = new DatabaseSync(file, { timeout: 5_000 });
   other.exec('create table beside (text text)');
   const started = performance.now();

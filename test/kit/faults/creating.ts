@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { request as requestSecurely } from 'node:https';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 
 export interface Reply {
@@ -33,8 +34,8 @@ export function send(
   });
 }
 
-/** Creates categories over several connections until told to stop; collects what was acknowledged. */
-export function createWithoutPause(url: string, secret: string, connections: number) {
+/** Creates categories over several connections until told to stop, with pauses; collects what was acknowledged. */
+export function keepCreating(url: string, secret: string, { connections = 4, pauseMs = 5 } = {}) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const acknowledged: Category[] = [];
   const unexpected: Reply[] = [];
@@ -45,6 +46,7 @@ export function createWithoutPause(url: string, secret: string, connections: num
         const reply = await send(agent, `${url}/categories`, secret, { name: `worker ${worker} round ${round}` });
         if (reply.status === 201) acknowledged.push(JSON.parse(reply.body));
         else unexpected.push(reply);
+        await wait(pauseMs);
       } catch {
         return;
       }

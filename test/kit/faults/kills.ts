@@ -6,7 +6,7 @@ import type { Category } from '../../../src/catalog/category.ts';
 import { untilTrue } from '../clock.ts';
 import { run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
-import { createWithoutPause, send } from './creating.ts';
+import { keepCreating, send } from './creating.ts';
 import { serveHere } from './serve-here.ts';
 
 const CONNECTIONS = 16;
@@ -41,7 +41,7 @@ export async function killDuringCreates(kills: number, randomMs: () => number): 
       if (present.get(id)?.name !== category.name) lost += 1;
     }
     if (!('end' in service)) break;
-    const creating = createWithoutPause(service.url, secret, CONNECTIONS);
+    const creating = keepCreating(service.url, secret, { connections: CONNECTIONS });
     await untilTrue(() => creating.acknowledged.length > 0, 'a create before the kill');
     await wait(randomMs());
     await service.end('SIGKILL');
