@@ -7,17 +7,17 @@ import { temporaryFolder } from '../kit/service.ts';
 
 /** CSV of long lists: what one viewer downloads ends no process and holds no other request up. */
 
-const ENTRIES = 150_000;
+const ENTRIES = 50_000;
 const HEAP_MEBIBYTES = 64;
 
-test('a CSV of 150,000 entries is written as it is read, in a heap of 64 MiB; a second one at once is 503', async () => {
+test('a CSV of 50,000 entries is written as it is read, in a heap of 64 MiB; a second one at once is 503', async () => {
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
   const { stdout } = await run(['operators', 'create', '--name', 'eve', '--role', 'viewer'], { cwd: folder.path });
   const database = new DatabaseSync(join(folder.path, 'data', 'pet-catalog.db'));
   const [entry] = database.prepare('select * from audit_entries').all() as Record<string, never>[];
   const columns = Object.keys(entry ?? {}).filter((name) => name !== 'id');
-  const values = columns.map((name) => (name === 'after' ? `'{"name":"${'x'.repeat(200)}"}'` : name)).join();
+  const values = columns.map((name) => (name === 'after' ? `'{"name":"${'x'.repeat(1_000)}"}'` : name)).join();
   database.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ENTRIES - 1})
     insert into audit_entries (id, ${columns.join()}) select i + 1, ${values} from n, (select * from audit_entries limit 1)`);
   database.close();
