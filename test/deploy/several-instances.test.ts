@@ -24,7 +24,7 @@ const ENTERPRISE = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-da
 const STANDSTILL_MS = 5_000;
 const READERS = 4;
 const WRITERS = 2;
-const PAUSE_MS = 10;
+const PAUSE_MS = 40;
 const HOST = '127.0.0.1';
 
 interface Proxy extends AsyncDisposable {
