@@ -25,15 +25,15 @@ test('while another process holds the lock, creates wait and are then refused, a
   using other = new DatabaseSync(file, { timeout: 10_000 });
   other.exec('BEGIN IMMEDIATE');
   let isRefused = false;
-  const refusing = create().then((reply) => {
+  const refusing = create().finally(() => {
     isRefused = true;
-    return reply;
   });
   let reads = 0;
-  while (!isRefused) {
+  await untilTrue(async () => {
     assert.equal((await list()).status, 200);
     if (!isRefused) reads += 1;
-  }
+    return isRefused;
+  });
   const refused = await refusing;
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
   assert.equal(refused.headers['retry-after'], '1');
