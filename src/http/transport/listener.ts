@@ -146,7 +146,7 @@ function makeRoom(connections: Map<Duplex, Connection>): boolean {
 async function closeConnections(server: Server, closed: Promise<void>, deadline: AbortSignal): Promise<void> {
   for (
     let waitMs = IDLE_ON_STOP_MS;
-    await Promise.race([closed, wait(waitMs, true)]);
+    await Promise.race([closed, wait(waitMs, true, { ref: false })]);
     waitMs = STOP_CHECK_INTERVAL_MS
   ) {
     if (deadline.aborted) server.closeAllConnections();
