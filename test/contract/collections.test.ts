@@ -39,13 +39,11 @@ test('newman runs the story by the line of the README, twice', async (t) => {
   using folder = temporaryFolder();
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
-  const line = `${command.replace('npx --yes newman@6', 'newman')} --env-var base_url=${service.url}`;
-  for (const times of [1, 2]) {
-    const options = { cwd: FOLDER, folder: folder.path, env: { PET_CATALOG_KEY: secret } };
-    const printed = await execute('sh', ['-c', line], options);
-    for (const name of story) assert.ok(printed.includes(name), printed);
-    assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, times);
-  }
+  const line = `${command.replace('npx --yes newman@6', 'newman')} --env-var base_url=${service.url} -n 2`;
+  const options = { cwd: FOLDER, folder: folder.path, env: { PET_CATALOG_KEY: secret } };
+  const printed = await execute('sh', ['-c', line], options);
+  for (const name of story) assert.ok(printed.split(name).length >= 3, printed);
+  assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, 2);
 });
 
 test('Redocly runs the story of the Arazzo file by the line of the README, twice', async () => {
@@ -54,11 +52,10 @@ test('Redocly runs the story of the Arazzo file by the line of the README, twice
   using folder = temporaryFolder();
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
-  const line = `'${join(ROOT, 'node_modules/.bin/redocly')}' ${command} --server catalog=${service.url}`;
-  for (const times of [1, 2]) {
-    const env = { PET_CATALOG_KEY: secret, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-    const printed = await execute('sh', ['-c', line], { cwd: FOLDER, folder: folder.path, env });
-    assert.ok(printed.includes(`Steps: ${STORY.length} passed, ${STORY.length} total`), printed);
-    assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, times);
-  }
+  const twice = command.replace(/\S+\.arazzo\.yaml/, '$& $&');
+  const line = `'${join(ROOT, 'node_modules/.bin/redocly')}' ${twice} --server catalog=${service.url}`;
+  const env = { PET_CATALOG_KEY: secret, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const printed = await execute('sh', ['-c', line], { cwd: FOLDER, folder: folder.path, env });
+  assert.equal(printed.split(`Steps: ${STORY.length} passed, ${STORY.length} total`).length, 3, printed);
+  assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, 2);
 });
