@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { untilTrue } from '../../test/kit/clock.ts';
 import type { Cell, ClientReport } from '../src/client/report.ts';
+import { things } from './kit/api.ts';
 import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder } from './kit/fixtures.ts';
-import { things } from './kit/stage.ts';
 import { standing, upstreamOf } from './kit/upstream.ts';
 
 /** `referee client` as a person runs it, in a folder of a project. */

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runAction } from './kit/action.ts';
+import { things } from './kit/api.ts';
 import { runIn, temporaryFolder } from './kit/fixtures.ts';
-import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
 /** The package as somebody else installs it: alone in an empty folder, on every Node.js that is maintained. */

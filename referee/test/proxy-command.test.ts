@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilTrue } from '../../test/kit/clock.ts';
+import { things } from './kit/api.ts';
 import { run } from './kit/fixtures.ts';
-import { things } from './kit/stage.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
 /** `referee proxy`: a staging that judges each of its clients. */

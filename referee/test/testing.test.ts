@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assertKept, matchers, startReferee } from '../src/test.ts';
-import { things } from './kit/stage.ts';
+import { things } from './kit/api.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { learnedFrom } from '../../src/client/learned.ts';
 import type { Play } from '../../src/client/note.ts';
 import { planFor } from '../../src/client/plan.ts';
 import { type Asked, type ClientReport, reportOn } from '../../src/client/report.ts';
 import { isDoubtful, USUAL_CUSTOMS } from '../../src/client/rules.ts';
 import { openProxy, type ProxyOptions } from '../../src/proxy/proxy.ts';
+import { things } from './api.ts';
 import { standing } from './upstream.ts';
 
 const LEARNING_RUNS = 2;
@@ -22,25 +22,6 @@ export const ASKED: Asked = {
   isPartialAllowed: false,
   expected: [],
 };
-
-/** An API that keeps things by their Idempotency-Key, in memory. */
-export function things(): RequestListener {
-  const made = new Map<string, string>();
-  let ids = 0;
-  return async (request, response) => {
-    const body = await text(request);
-    const key = request.headers['idempotency-key'];
-    const send = (status: number, answer: unknown) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-    if (request.method === 'DELETE') return response.writeHead(204).end();
-    if (request.method !== 'POST')
-      return send(200, request.url?.endsWith('s') ? [{ id: 1, name: 'a' }] : { id: 1, name: 'a' });
-    ids += 1;
-    const stored = (key && made.get(`${key}`)) || JSON.stringify({ id: ids, name: JSON.parse(body || '{}').name });
-    if (key) made.set(`${key}`, stored);
-    return send(201, JSON.parse(stored));
-  };
-}
 
 export interface StageOptions {
   readonly asked?: Partial<Asked>;
