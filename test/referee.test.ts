@@ -26,7 +26,7 @@ test('our own client keeps every rule for every kind of request, under all plays
       await catalog.pets.update(petId, { status: 'pending' }, { ifMatch: headers.get('etag') ?? undefined });
       await catalog.inventory.update(petId, { quantity: 5 });
     },
-    { upstream: service.url, isWhole: true },
+    { upstream: service.url, isWhole: true, jobs: 24 },
   );
   assert.deepEqual(brokenIn(report), []);
   assert.ok(report.calls.length >= 5, JSON.stringify(report.calls));
