@@ -41,7 +41,7 @@ export async function killDuringCreates(kills: number, randomMs: () => number): 
       if (present.get(id)?.name !== category.name) lost += 1;
     }
     if (!('end' in service)) break;
-    const creating = keepCreating(service.url, secret, { connections: CONNECTIONS });
+    const creating = keepCreating(service.url, secret, { connections: CONNECTIONS, pauseMs: 0 });
     await untilTrue(() => creating.acknowledged.length > 0, 'a create before the kill');
     await wait(randomMs());
     await service.end('SIGKILL');
