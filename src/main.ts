@@ -4,28 +4,25 @@ import { runCommand } from './cli/program.ts';
 import { readEnvFile } from './env-file.ts';
 import { systemTime } from './stdx/time.ts';
 
-const PROGRESS_CHARACTERS = 30;
-/** A shorter line may follow a longer one. */
-const ERASE_REST = '\x1b[K';
 const STARTER_CHECK_INTERVAL_MS = 250;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
-const progress = progressLine();
 const invocation: Invocation = {
   time: systemTime(),
   env: process.env,
   envFile: readOwnEnvFile,
   input: () => buffer(process.stdin),
   print(text) {
-    progress.erase();
     process.stdout.write(`${text}\n`);
   },
   tell(text) {
-    progress.erase();
     process.stderr.write(`${text}\n`);
   },
-  progress: progress.show,
+  progress(doing, done, total) {
+    // What is told next is longer, and takes its place.
+    if (process.stderr.isTTY) process.stderr.write(`${doing} ${Math.floor((100 * done) / total)} %\r`);
+  },
   stop: stop.signal,
   stopsGracefully: false,
 };
@@ -70,23 +67,4 @@ function readOwnEnvFile() {
     if (name.startsWith('OTEL_')) process.env[name] ??= value;
   }
   return values;
-}
-
-/** A progress line that is overwritten until done; nothing if stderr is no terminal. */
-function progressLine() {
-  let isUnderWay = false;
-  return {
-    show(doing: string, done: number, total: number): void {
-      if (!process.stderr.isTTY) return;
-      const share = done / total;
-      const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
-      isUnderWay = done < total;
-      process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${ERASE_REST}${isUnderWay ? '' : '\n'}`);
-    },
-    /** Makes way for other text, if the line is not done. */
-    erase(): void {
-      if (isUnderWay) process.stderr.write(`\r${ERASE_REST}`);
-      isUnderWay = false;
-    },
-  };
 }

@@ -27,9 +27,7 @@ test('an import shows on a terminal how far it is', { skip }, async () => {
   await run(['migrate'], { cwd });
   const importing = `${PROGRAM} categories import names.ndjson`;
   const shown = await onTerminal(importing, { cwd });
-  const line = (full: number, share: number) =>
-    `\rImporting ${'█'.repeat(full)}${'░'.repeat(30 - full)} ${share} %\x1b[K`;
-  assert.equal(shown.stdout, `${line(20, 66)}${line(30, 100)}\r\nImported 150 categories\r\n`);
+  assert.equal(shown.stdout, 'Importing 66 %\rImporting 100 %\rImported 150 categories\r\n');
 });
 
 test('a reader that closes a pipe early, as `head` does, is no failure', async () => {
