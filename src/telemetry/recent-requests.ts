@@ -65,9 +65,10 @@ export class RecentRequests {
   record(answered: AnsweredRequest, keyId: string, at: number) {
     const { requestId, method, route, status, code, durationMs, windows, userAgent } = answered;
     const requests = status >= 400 ? this.#failed : this.#others;
-    const known = requests.byKey.get(keyId)?.newest?.request.client;
+    const ofKey = requests.byKey.get(keyId) ?? new Line();
+    const known = ofKey.newest?.request.client;
     const client = userAgent === known ? known : userAgent && clientOf(userAgent);
-    const excess = requests.excess(keyId, status, at);
+    const excess = requests.excess(ofKey, status, at);
     if (excess) requests.remove(excess);
     const request = excess ?? ({ slot: this.#records++ } as Kept);
     request.inAll ??= { request, older: undefined, newer: undefined };
@@ -87,7 +88,7 @@ export class RecentRequests {
     request.dayRemaining = windows?.day.remaining;
     request.limit = windows?.limit;
     request.ban = answered.ended?.reason ?? windows?.ban?.reason;
-    requests.add(request);
+    requests.add(request, ofKey);
   }
 
   find(requestId: string): RecentRequest | undefined {
@@ -118,7 +119,7 @@ export class RecentRequests {
       .sort((one, other) => other.order - one.order)
       .slice(0, limit)
       .map((request) => {
-        const { slot: _slot, idBytes: _idBytes, ban, inAll: _inAll, inKey: _inKey, ...told } = request;
+        const { slot: _slot, idBytes: _idBytes, ban, ofKey: _ofKey, inAll: _inAll, inKey: _inKey, ...told } = request;
         return { ...told, requestId: this.#idOf(request), reason: refusalReason(told, ban) };
       });
   }
@@ -137,6 +138,7 @@ interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
   idBytes: number;
   /** Why the key was banned or had ended, if so. */
   ban: string | undefined;
+  ofKey: Line;
   /** Its places among all, and among those of its key. */
   inAll: Place;
   inKey: Place;
@@ -186,17 +188,16 @@ class Requests {
   readonly byKey = new Map<string, Line>();
 
   /** Adds a request for which there is room. */
-  add(request: Kept): void {
+  add(request: Kept, ofKey: Line): void {
     this.all.add(request.inAll);
-    const ofKey = this.byKey.get(request.keyId) ?? new Line();
     ofKey.add(request.inKey);
+    request.ofKey = ofKey;
     if (ofKey.count === 1) this.byKey.set(request.keyId, ofKey);
   }
 
   /** The request that makes room for the next one; undefined while there is room. */
-  excess(keyId: string, status: number, at: number): Kept | undefined {
-    const ofKey = this.byKey.get(keyId);
-    if (ofKey && status === REFUSED && ofKey.count >= 2 * REFUSALS_MAX) {
+  excess(ofKey: Line, status: number, at: number): Kept | undefined {
+    if (status === REFUSED && ofKey.count >= 2 * REFUSALS_MAX) {
       const [minute, refusals] = [minuteOf(at), [] as Kept[]];
       for (let place = ofKey.oldest; place; place = place.newer) {
         const { request } = place;
@@ -204,15 +205,14 @@ class Requests {
       }
       if (refusals.length >= 2 * REFUSALS_MAX) return refusals[REFUSALS_MAX];
     }
-    if (ofKey?.count === KEPT_OF_KEY_MAX) return ofKey.oldest?.request;
+    if (ofKey.count === KEPT_OF_KEY_MAX) return ofKey.oldest?.request;
     return this.all.count === KEPT_MAX ? this.all.oldest?.request : undefined;
   }
 
-  remove({ keyId, inAll, inKey }: Kept): void {
+  remove({ keyId, ofKey, inAll, inKey }: Kept): void {
     this.all.remove(inAll);
-    const ofKey = this.byKey.get(keyId);
-    ofKey?.remove(inKey);
-    if (ofKey?.count === 0) this.byKey.delete(keyId);
+    ofKey.remove(inKey);
+    if (ofKey.count === 0) this.byKey.delete(keyId);
   }
 }
 
