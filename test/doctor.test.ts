@@ -140,15 +140,10 @@ test('what another user owns is a problem with its cure, and no stack', {
   using folder = temporaryFolder();
   chmodSync(folder.path, 0o755);
   await run(['keys', 'create', '--name', 'test'], { cwd: folder.path });
-  const asked = () =>
-    spawnSync(process.execPath, [COMMAND, 'doctor', '--port', '0'], {
-      cwd: folder.path,
-      uid: 65_534,
-      encoding: 'utf8',
-    });
+  const options = { cwd: folder.path, uid: 65_534, encoding: 'utf8' } as const;
   for (const mode of [0o700, 0o755]) {
     chmodSync(join(folder.path, 'data'), mode);
-    const { stdout, stderr } = asked();
+    const { stdout, stderr } = spawnSync(process.execPath, [COMMAND, 'doctor', '--port', '0'], options);
     assert.match(
       stdout,
       /^PROBLEM database: .*uid 65534 has no permission for .*\(chown\)\n +→ /m,

@@ -6,7 +6,7 @@ import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { parseDuration } from '../../src/stdx/duration.ts';
-import { missingPrograms } from '../kit/deploy/programs.ts';
+import { missingPrograms, SPARING } from '../kit/deploy/programs.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
@@ -176,7 +176,7 @@ function complaints(jobs: readonly Job[], step: number = STEPS_SECONDS[1]): stri
     ),
   };
   writeFileSync(file, JSON.stringify({ rule_files: [copy], evaluation_interval: unit.interval, tests: [unit] }));
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8', env: SPARING });
   return status === 0 ? '' : stdout + stderr;
 }
 

@@ -7,7 +7,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { DEPLOY, text, yaml } from '../kit/deploy/files.ts';
-import { missingPrograms } from '../kit/deploy/programs.ts';
+import { missingPrograms, SPARING } from '../kit/deploy/programs.ts';
 import { anchorsOf } from '../kit/deploy/runbook.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -108,7 +108,7 @@ function complaints(series: readonly object[], expected: readonly Expected[]): s
   }));
   const unit = { interval: '15s', input_series: series, promql_expr_test: tests };
   writeFileSync(file, JSON.stringify({ rule_files: [ruleFile], evaluation_interval: '15s', tests: [unit] }));
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8', env: SPARING });
   return status === 0 ? '' : stdout + stderr;
 }
 
