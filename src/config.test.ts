@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseEnv } from 'node:util';
-import { temporaryFolder } from '../test/kit/service.ts';
+import { temporaryFolder } from '../test/kit/folder.ts';
 import { type Config, type ConfigMistakes, findIneffective, readConfig } from './config.ts';
 
 const configOf = (env: Readonly<Record<string, string | undefined>>) => readConfig({ flags: {}, env, file: {} });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../test/kit/folder.ts';
 import { run } from '../test/kit/process.ts';
-import { temporaryFolder } from '../test/kit/service.ts';
 import { ConfigMistakes } from './config.ts';
 import { readEnvFile } from './env-file.ts';
 

@@ -8,11 +8,11 @@ import { test } from 'node:test';
 import { claimFile } from '../src/storage/sqlite/claim.ts';
 import { untilEqual, untilTrue } from './kit/clock.ts';
 import { missingPrograms } from './kit/deploy/programs.ts';
+import { temporaryFolder } from './kit/folder.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from './kit/postgres-server.ts';
 import { COMMAND, findingsOf, run, serveProcess } from './kit/process.ts';
 import { redisServerMissing, startRedis } from './kit/redis-server.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** What `doctor` says of servers and disks that work, but not safely. */
 

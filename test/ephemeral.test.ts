@@ -4,8 +4,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseEnv } from 'node:util';
+import { temporaryFolder } from './kit/folder.ts';
 import { run, serveProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** A place that is gone afterwards. Each test has a temporary folder of the system of its own. */
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { COMMAND } from '../src/version.ts';
+import { temporaryFolder } from './kit/folder.ts';
 import { httpServer } from './kit/http-server.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 test('a newcomer starts the service, pastes the line, and finds everything again after a restart', async () => {
   using folder = temporaryFolder();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from './kit/folder.ts';
 import { run, runProcess, serveProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** What other users of the machine can read, or have executed. */
 

@@ -9,8 +9,8 @@ import { newApiKey, secretRecord } from '../src/catalog/api-key.ts';
 import { issueToken } from '../src/catalog/operator/access.ts';
 import { readConfig } from '../src/config.ts';
 import { type OpenedService, openService } from '../src/service.ts';
+import { temporaryFolder } from './kit/folder.ts';
 import { OPERATOR } from './kit/operator.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /**
  * The files that a reader of a request opens: those of which a function runs from its arrival until its answer

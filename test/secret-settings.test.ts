@@ -3,8 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ConfigMistakes, findConfig, readConfig } from '../src/config.ts';
+import { temporaryFolder } from './kit/folder.ts';
 import { run } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** Passwords in the settings: where they come from, and that no message shows one, whatever is wrong. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { temporaryFolder } from './kit/folder.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { run, runProcess, serveProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** No command prints the password of a database, whether it works or fails. */
 

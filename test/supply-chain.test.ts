@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Bill, billOfMaterials } from '../build/bill-of-materials.ts';
-import { temporaryFolder } from './kit/service.ts';
+import { temporaryFolder } from './kit/folder.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Licences that ask for no more than their notice. Another one is a decision, not an entry in this list. */

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { missingPrograms } from './kit/deploy/programs.ts';
+import { temporaryFolder } from './kit/folder.ts';
 import { COMMAND, run, runProcess } from './kit/process.ts';
-import { temporaryFolder } from './kit/service.ts';
 
 /** What a person at a terminal sees; `script` of util-linux is the terminal. */
 

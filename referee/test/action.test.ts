@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { ACTION, ACTION_TEXT, REFEREE, runAction } from './kit/action.ts';
-import { temporaryFolder } from './kit/fixtures.ts';
 
 /** The GitHub Action: its steps run here under bash, with an `npm` that only notes what it was asked for. */
 

@@ -10,9 +10,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { untilTrue } from '../../test/kit/clock.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import type { Cell, ClientReport } from '../src/client/report.ts';
 import { things } from './kit/api.ts';
-import { COMMAND, ENV, isAlive, run, runReferee, temporaryFolder } from './kit/fixtures.ts';
+import { COMMAND, ENV, isAlive, run, runReferee } from './kit/fixtures.ts';
 import { standing, upstreamOf } from './kit/upstream.ts';
 
 /** `referee client` as a person runs it, in a folder of a project. */

@@ -4,8 +4,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import type { ClientReport } from '../src/client/report.ts';
-import { temporaryFolder } from './kit/fixtures.ts';
 import { judged, NotEnded } from './kit/stage.ts';
 
 /** Judges the HTTP clients of the registries, and writes the table of docs/clients.md. Takes some minutes. */

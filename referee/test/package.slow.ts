@@ -4,9 +4,10 @@ import { cpSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { runAction } from './kit/action.ts';
 import { things } from './kit/api.ts';
-import { runIn, temporaryFolder } from './kit/fixtures.ts';
+import { runIn } from './kit/fixtures.ts';
 import { upstreamOf } from './kit/upstream.ts';
 
 /** The package as somebody else installs it: alone in an empty folder, on every Node.js that is maintained. */

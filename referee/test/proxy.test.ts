@@ -10,8 +10,9 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { missingPrograms } from '../../test/kit/deploy/programs.ts';
 import { openRaw } from '../../test/kit/edge/raw.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { openProxy } from '../src/proxy/proxy.ts';
-import { run, temporaryFolder } from './kit/fixtures.ts';
+import { run } from './kit/fixtures.ts';
 import { headOf, json, played, standing, steps, upstreamOf, verdicts } from './kit/upstream.ts';
 
 /** Scripts before any HTTP API, played by a proxy. */

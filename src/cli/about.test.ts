@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { run } from '../../test/kit/process.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 import { SETTINGS } from '../config.ts';
 
 test('config has a line for each setting, with its value and where that came from', async () => {

@@ -3,8 +3,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { run } from '../../test/kit/process.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 
 const NOTHING = 'pet-catalog: Nothing was imported: stdin has 2 invalid records';
 const noCategory = (id: string) => `There is no category ${id}; the list of categories shows them all`;

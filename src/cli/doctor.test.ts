@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { run } from '../../test/kit/process.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 import type { Config } from '../config.ts';
 import { runInThread } from '../shipped.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { httpServer } from '../../test/kit/http-server.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 import { findOperator, noteOperator } from './operator-note.ts';
 
 /** Something that listens at a port. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { untilTrue } from '../../test/kit/clock.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { run } from '../../test/kit/process.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 
 /** Runs `serve --bootstrap` in this process; `printed` is what it prints. */
 function bootstrap(folder: string) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
-import { recordedEvents } from '../../test/kit/service.ts';
+import { recordedEvents } from '../../test/kit/events.ts';
 import { VirtualTime } from '../../test/simulator/virtual-time.ts';
 import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
 import { type Ban, enforced, nextBan, type RunningBan } from '../catalog/ban.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
-import { recordedEvents } from '../../test/kit/service.ts';
+import { recordedEvents } from '../../test/kit/events.ts';
 import { newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { NO_COUNTS, type WindowCounts } from '../catalog/window-counts.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../test/kit/service.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { realPath } from './real-path.ts';
 
 test('links of every kind lead to the file, also to one that is still to be made', () => {

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { untilEqual, untilTrue } from '../../test/kit/clock.ts';
 import { missingPrograms } from '../../test/kit/deploy/programs.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { launch, serveProcess } from '../../test/kit/process.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
 import { notifySystemd } from './notify.ts';
 
 const skip = missingPrograms('systemd-notify', 'python3');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { untilEqual, untilTrue } from '../../test/kit/clock.ts';
-import { temporaryFolder } from '../../test/kit/service.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { issueMany, openSome } from '../../test/kit/storage/bench.ts';
 import { followAudit, storeEvents } from './audit-log.ts';
 

@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../test/kit/service.ts';
+import { temporaryFolder } from '../../test/kit/folder.ts';
 import { readable } from './log.ts';
 
 const AT = Date.UTC(2026, 0, 1, 12, 30, 5);

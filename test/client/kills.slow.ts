@@ -4,8 +4,8 @@ import { PetCatalog } from '../../client/src/pet-catalog.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 1_000;
 const KILL_AFTER = [150, 500];

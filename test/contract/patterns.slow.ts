@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readContract } from '../kit/contract.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 
 /** The patterns of both contracts match the same texts in every engine that callers generate code for. */
 

@@ -7,7 +7,7 @@ import { openListener } from '../../src/http/transport/listener.ts';
 import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
 import { get, HOST, post, request } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
-import { recordedEvents } from '../kit/service.ts';
+import { recordedEvents } from '../kit/events.ts';
 
 /** What a listener holds for clients that send or ask for more than is served, in requests and bytes. */
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { untilTrue } from './clock.ts';
 import { send } from './faults/creating.ts';
+import { temporaryFolder } from './folder.ts';
 import { temporaryDatabase } from './postgres.ts';
 import { run, type ServiceProcess, serveProcess } from './process.ts';
 import { startRedis } from './redis-server.ts';
-import { temporaryFolder } from './service.ts';
 
 export interface Instances extends AsyncDisposable {
   readonly services: readonly ServiceProcess[];

@@ -20,7 +20,7 @@ import pg from 'pg';
 import { untilTrue } from './clock.ts';
 import { freePort } from './deploy/port.ts';
 import { leftOut, missingPrograms } from './deploy/programs.ts';
-import { IN_MEMORY, temporaryFolder } from './service.ts';
+import { IN_MEMORY, temporaryFolder } from './folder.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 

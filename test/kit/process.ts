@@ -11,7 +11,8 @@ import { readEnvFile } from '../../src/env-file.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from './clock.ts';
-import { type TestService, temporaryFolder } from './service.ts';
+import { temporaryFolder } from './folder.ts';
+import type { TestService } from './service.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 /** Ends a test that hangs, and times nothing. */

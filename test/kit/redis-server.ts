@@ -6,7 +6,7 @@ import { createClient } from '@redis/client';
 import { untilTrue } from './clock.ts';
 import { freePort } from './deploy/port.ts';
 import { leftOut, missingPrograms } from './deploy/programs.ts';
-import { temporaryFolder } from './service.ts';
+import { temporaryFolder } from './folder.ts';
 
 const SILENCE_MS = 10_000;
 

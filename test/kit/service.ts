@@ -1,80 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import type { Ban } from '../../src/catalog/ban.ts';
-import { CatalogError } from '../../src/catalog/error.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
-import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
+import type { Events } from '../../src/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { type ManualClock, manualClock } from './clock.ts';
+import { type RecordedEvents, recordedEvents } from './events.ts';
+import { IN_MEMORY, temporaryFolder } from './folder.ts';
 import { OPERATOR } from './operator.ts';
 
-/** Events that a test can look at. */
-export interface RecordedEvents extends Events {
-  readonly answered: AnsweredRequest[];
-  readonly failures: unknown[];
-  readonly bans: (Ban & { readonly keyId: string; readonly plan: string })[];
-  /** How many requests were refused without asking Redis. */
-  readonly fromMemory: () => number;
-}
-
-/** Whether a request failed by an unexpected error. */
-export function isDefect(cause: unknown): boolean {
-  return cause instanceof Error && !(cause instanceof CatalogError);
-}
-
-const UNNOTED =
-  'batchStored storageRead storageRecovered connectionsBounded connectionRefused connectionCutOff requestCounted redisFailed redisLate limiterDegraded limiterRecovered backupsScheduled backupsOfOthers backupMade backupRestored capacityMeasured keyNearLimit operatorChanged serviceStarted serviceStopping serviceStopped'.split(
-    ' ',
-  );
-const FAILED = 'countsNotSaved usageNotStored outcomesNotPurged historyNotPurged changeNotRead backupFailed'.split(' ');
-
-/** The same function by each name. */
-function each(names: readonly string[], told: (cause: unknown) => void) {
-  return Object.fromEntries(names.map((name) => [name, told])) as unknown as Events;
-}
-
-export function recordedEvents(): RecordedEvents {
-  const answered: AnsweredRequest[] = [];
-  const failures: unknown[] = [];
-  const bans: (Ban & { readonly keyId: string; readonly plan: string })[] = [];
-  let fromMemory = 0;
-  return {
-    ...each(UNNOTED, () => {}),
-    ...each(FAILED, (cause: unknown) => failures.push(cause)),
-    answered,
-    failures,
-    bans,
-    fromMemory: () => fromMemory,
-    waiting: [],
-    outages: new Map(),
-    requestAnswered: (request) => {
-      answered.push(request);
-      if (isDefect(request.cause)) failures.push(request.cause);
-    },
-    requestFailed: (_requestId, error) => failures.push(error),
-    keyBanned: (ban, plan) => bans.push({ ...ban, plan }),
-    storageFailing: (_work, { error }) => failures.push(error),
-    refusedFromMemory: () => {
-      fromMemory += 1;
-    },
-  };
-}
+export { recordedEvents, temporaryFolder };
 
 /** A plan that no test uses up. */
 export const UNLIMITED = { plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } } as const;
-
-/** A folder that is removed with the test. */
-export function temporaryFolder(above = tmpdir()): Disposable & { readonly path: string } {
-  const path = mkdtempSync(join(above, 'pet-catalog-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
 
 export interface TestService extends AsyncDisposable {
   readonly url: string;
@@ -115,18 +57,6 @@ function answeredTo(events: RecordedEvents, metrics: Metrics): Events['requestAn
 /** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
 const TEST_ON = process.env.TEST_ON ?? '';
 const postgres = TEST_ON.includes('postgres') ? await import('./postgres.ts') : undefined;
-
-/** Where databases outlive no process: syncing them to a disk took a sixth of the processor time of a test. */
-export const IN_MEMORY = inMemory();
-
-function inMemory(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize > 1e9 ? '/dev/shm' : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
 
 /** The settings for a database, and where TEST_ON asks for it a Redis, that go with the test. */
 async function place(): Promise<AsyncDisposable & { readonly settings: Record<string, string> }> {

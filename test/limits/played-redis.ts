@@ -3,7 +3,7 @@ import type { Storage } from '../../src/catalog/storage.ts';
 import { NO_COUNTS, type WindowCounts } from '../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { ANSWER_MS, type RedisClient } from '../../src/limits/redis/link.ts';
-import { recordedEvents } from '../kit/service.ts';
+import { recordedEvents } from '../kit/events.ts';
 import { Dice } from '../simulator/dice.ts';
 import { SimulatedRedis } from '../simulator/redis.ts';
 import { VirtualTime } from '../simulator/virtual-time.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { type RunOptions, runProcess, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { type Load, loadInstances } from './load.ts';
 import { type Program, presentRelease, releaseBefore } from './programs.ts';
 

@@ -15,7 +15,7 @@ import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { Events } from '../../src/telemetry/events.ts';
 import { UsageRecorder } from '../../src/telemetry/usage-recorder.ts';
-import { isDefect, recordedEvents } from '../kit/service.ts';
+import { isDefect, recordedEvents } from '../kit/events.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { Connection, SimulatedRedis } from './redis.ts';
 import type { ProcessTime, VirtualTime } from './virtual-time.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { untilTrue } from '../../../test/kit/clock.ts';
-import { isAlive, temporaryFolder } from '../../test/kit/fixtures.ts';
+import { temporaryFolder } from '../../../test/kit/folder.ts';
+import { isAlive } from '../../test/kit/fixtures.ts';
 import { Mistake } from '../mistake.ts';
 import { runToEnd, startApi } from './command.ts';
 

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { HOST, request } from '../../../test/kit/edge/corpus.ts';
 import { openRaw } from '../../../test/kit/edge/raw.ts';
-import { recordedEvents } from '../../../test/kit/service.ts';
+import { recordedEvents } from '../../../test/kit/events.ts';
 import { type Exchange, requestIds } from './exchange.ts';
 import { openListener } from './listener.ts';
 

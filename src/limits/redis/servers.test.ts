@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordedEvents } from '../../../test/kit/service.ts';
+import { recordedEvents } from '../../../test/kit/events.ts';
 import { LIMITS, NOON } from '../../../test/limits/played-redis.ts';
 import { Dice } from '../../../test/simulator/dice.ts';
 import { SimulatedRedis } from '../../../test/simulator/redis.ts';

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
-import { temporaryFolder } from '../../../test/kit/service.ts';
+import { temporaryFolder } from '../../../test/kit/folder.ts';
 import { openSome } from '../../../test/kit/storage/bench.ts';
 import { usageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
 

@@ -16,7 +16,7 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { temporaryFolder } from '../../../test/kit/service.ts';
+import { temporaryFolder } from '../../../test/kit/folder.ts';
 import { contentsOf, databasePlace, flip, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
 import { openToRead, openToWrite } from './database-file.ts';

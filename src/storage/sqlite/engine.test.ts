@@ -5,7 +5,7 @@ import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { untilTrue } from '../../../test/kit/clock.ts';
-import { temporaryFolder } from '../../../test/kit/service.ts';
+import { temporaryFolder } from '../../../test/kit/folder.ts';
 import { insert, openSome } from '../../../test/kit/storage/bench.ts';
 import { databasePlace, leaveKilled, namesIn } from '../../../test/kit/storage/files.ts';
 import type { Change } from '../../catalog/storage.ts';

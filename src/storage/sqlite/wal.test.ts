@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../../test/kit/service.ts';
+import { temporaryFolder } from '../../../test/kit/folder.ts';
 import { findDamage } from './wal.ts';
 
 const HEADER_BYTES = 32;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../folder.ts';
 import { copyCheckout, execute } from './package.ts';
 
 /** An empty folder beside a fresh checkout. Both are removed with the test. */

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../clock.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../folder.ts';
 import { freePort } from './port.ts';
 
 /** The Caddyfile as it is delivered. */

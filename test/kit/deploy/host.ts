@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path';
 import { SETTINGS } from '../../../src/config.ts';
 import { untilTrue } from '../clock.ts';
+import { temporaryFolder } from '../folder.ts';
 import { COMMAND } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
 import { freePort } from './port.ts';
 import { openShell, type Shell } from './runbook.ts';
 

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { untilTrue } from '../clock.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../folder.ts';
 import { text } from './files.ts';
 import { freePort } from './port.ts';
 

@@ -3,8 +3,8 @@ import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mintSecret } from '../../../src/catalog/api-key.ts';
+import { temporaryFolder } from '../folder.ts';
 import { serveProcess } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
 import { send } from './creating.ts';
 import { issueKey } from './kills.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 import { untilTrue } from '../clock.ts';
+import { temporaryFolder } from '../folder.ts';
 import { run, serveProcess } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
 import { keepCreating, send } from './creating.ts';
 import { serveHere } from './serve-here.ts';
 

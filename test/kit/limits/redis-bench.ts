@@ -6,9 +6,10 @@ import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import { slotOf } from '../../../src/limits/redis/slots.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { manualClock, untilEqual, untilTrue } from '../clock.ts';
+import { type RecordedEvents, recordedEvents } from '../events.ts';
+import { temporaryFolder } from '../folder.ts';
 import { OPERATOR } from '../operator.ts';
 import type { ClusterNode, RedisCluster } from '../redis-cluster.ts';
-import { type RecordedEvents, recordedEvents, temporaryFolder } from '../service.ts';
 
 export const LIMITS: Limits = { minute: 40, day: 1_000 };
 /** Redis is lost when a test takes it away, and not when a busy machine makes it miss a deadline. */

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { temporaryFolder } from '../folder.ts';
 import { temporaryDatabase } from '../postgres.ts';
 import { query } from '../postgres-server.ts';
 import { runProcess } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof ENGINES)[number];

@@ -1,5 +1,3 @@
-import { mkdtempDisposableSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type NewApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
@@ -9,6 +7,7 @@ import type { DatabaseAddress } from '../../../src/config.ts';
 import type { Time } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { type ManualClock, manualClock } from '../clock.ts';
+import { IN_MEMORY, temporaryFolder } from '../folder.ts';
 import { OPERATOR } from '../operator.ts';
 
 /** The place of a database under test, which is removed with it. */
@@ -82,7 +81,7 @@ export function checksOn(
 
 /** Registers checks as tests on SQLite. */
 export const onSqlite: Check = checksOn('SQLite', async () => {
-  const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
+  const folder = temporaryFolder(IN_MEMORY);
   return {
     database: { engine: 'sqlite', file: join(folder.path, 'test.db') },
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),

@@ -7,7 +7,7 @@ import { DatabaseNotOpened } from '../../../src/storage/engine.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { openToRead } from '../../../src/storage/sqlite/database-file.ts';
 import { manualClock } from '../clock.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../folder.ts';
 import { insert, issue } from './bench.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10_000, categoriesBytesMax: 10_000_000 };
