@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 test('`console login` prints a link of the running service, wherever it listens, and after its end says where to run it', async () => {
   using folder = temporaryFolder();

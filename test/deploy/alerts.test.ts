@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { parseDuration } from '../../src/stdx/duration.ts';
 import { missingPrograms, SPARING } from '../kit/deploy/programs.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
 const noPromtool = missingPrograms('promtool');

@@ -9,8 +9,8 @@ import { untilTrue } from '../kit/clock.ts';
 import { DEPLOY, text, yaml } from '../kit/deploy/files.ts';
 import { missingPrograms, SPARING } from '../kit/deploy/programs.ts';
 import { anchorsOf } from '../kit/deploy/runbook.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const noPromtool = missingPrograms('promtool');
 /** Labels that Prometheus adds to every scrape. */

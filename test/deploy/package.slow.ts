@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { noRegistry } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { type RunOptions, runProcess, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { type Installation, installNode, installPackages } from './installation.ts';
 
 /**

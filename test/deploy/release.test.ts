@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = [

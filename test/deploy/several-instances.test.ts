@@ -12,10 +12,10 @@ import { startNginx } from '../kit/deploy/nginx.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { type Reply, send } from '../kit/faults/creating.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /** Two instances on PostgreSQL and Redis behind each proxy, all of them real, on their bad days. */
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { text } from '../kit/deploy/files.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 
 const UNIT = 'pet-catalog.service';
 /** Of 100; what is left is that it listens, and that it compiles at run time. */

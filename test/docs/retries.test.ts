@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { codeIn } from '../kit/client/project.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { httpServer } from '../kit/http-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /**
  * The retries of the guide, in each language by what the table above them promises, against a server that refuses,

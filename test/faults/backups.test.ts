@@ -17,8 +17,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock } from '../kit/clock.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { smallDisk } from './small-disk.ts';
 
 /** Backups on a schedule. */

@@ -8,8 +8,8 @@ import { untilEqual } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
 
 test('damage in a database that is too large to be checked first is found beside the work, and stops every write', async () => {

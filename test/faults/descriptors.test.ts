@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { COMMAND } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const DESCRIPTORS_MAX = 300;
 const CONNECTIONS = 250;

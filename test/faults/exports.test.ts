@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { temporaryFolder } from '../kit/folder.ts';
 import { COMMAND, run, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /** CSV of long lists: what one viewer downloads ends no process and holds no other request up. */
 

@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 5;
 

@@ -7,7 +7,7 @@ import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 
 /** The files of a database that go away under a running service. */
 

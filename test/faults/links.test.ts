@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf, flip } from '../kit/storage/files.ts';
 
 /** A database that is called by links: its log, its lock and its notes are beside the real file. */

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { test } from 'node:test';
+import { temporaryFolder } from '../kit/folder.ts';
 import { COMMAND } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const FULL = '/dev/full';
 

@@ -4,8 +4,8 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { issueKey } from '../kit/faults/kills.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf } from '../kit/storage/files.ts';
 import { smallDisk } from './small-disk.ts';
 

@@ -8,8 +8,8 @@ import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { keepCreating, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /** A file or log that another program cuts or overwrites in place under a running service. */
 

@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import { claimForService } from '../../src/storage/open.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { noPostgresPrograms, query, startPostgres } from '../kit/postgres-server.ts';
 import { serveProcess } from '../kit/process.ts';
 import { openProxy } from '../kit/proxy.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const LONE = { together: false };
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { noPostgresPrograms, type PostgresServer, query, startPostgres } from '../kit/postgres-server.ts';
 import { findingsOf, run } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /** Databases that answer, and may or may not do the work: what `doctor` and commands say of each. */
 

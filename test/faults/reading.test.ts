@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { contentsOf } from '../kit/storage/files.ts';
 
 /** Commands that only read change nothing. */

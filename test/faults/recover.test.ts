@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { overwrite } from '../kit/storage/files.ts';
 
 const PAGE_BYTES = 4_096;

@@ -7,8 +7,8 @@ import { backUp, restore } from '../../src/storage/sqlite/backup.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { DatabaseDamaged } from '../../src/storage/sqlite/failure.ts';
 import { manualClock } from '../kit/clock.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { OPERATOR } from '../kit/operator.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { add, databasePlace, leaveKilled, namesIn, overwrite } from '../kit/storage/files.ts';
 import { noStopping, stopper } from './stop-at.ts';
 

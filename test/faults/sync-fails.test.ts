@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveHere } from '../kit/faults/serve-here.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { run, runProcess, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
 import { failingSync, noFailingSync } from './failing-sync.ts';
 
 const UNKNOWN = 'of unknown outcome';

@@ -5,11 +5,11 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import { slotOf } from '../../src/limits/redis/slots.ts';
 import { untilEqual } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { clusterBench, LIMITS } from '../kit/limits/redis-bench.ts';
 import { findingsOf, serveProcess } from '../kit/process.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../kit/redis-cluster.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 const redisFound = async (url: string) =>
   (await findingsOf({ REDIS_URL: url, INSTANCES: '1' })).filter(({ check }) => check === 'redis');

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { selfSigned } from '../kit/deploy/nginx.ts';
 import { freePort } from '../kit/deploy/port.ts';
+import { temporaryFolder } from '../kit/folder.ts';
 import { findingsOf, runProcess, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
 
 /** A Redis that answers, and may or may not count: what `doctor` says of each. */
 
