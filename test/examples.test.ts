@@ -17,7 +17,8 @@ const LINES = 50;
 
 function start(program: string, args: readonly string[], env: Record<string, string>) {
   const command = [process.execPath, join(EXAMPLES, program)] as const;
-  const { child, output } = launch(args, { cwd: EXAMPLES, env, command });
+  const { NODE_COMPILE_CACHE = '' } = process.env;
+  const { child, output } = launch(args, { cwd: EXAMPLES, env: { NODE_COMPILE_CACHE, ...env }, command });
   return { child, output, code: once(child, 'close').then(([code]) => code as number | null) };
 }
 
@@ -98,11 +99,8 @@ test('an import of a file that was changed begins anew, and leaves empty lines o
 
 test('the sign-up server gives a customer one key, however often the form is sent', async () => {
   await using service = await testService();
-  const {
-    secret: token,
-    token: { id: tokenId },
-  } = await apiClient(service, 'keys');
-  const server = start('sign-up-server.ts', [service.operatorUrl, '0'], { PET_CATALOG_TOKEN: token });
+  const { secret, token } = await apiClient(service, 'keys');
+  const server = start('sign-up-server.ts', [service.operatorUrl, '0'], { PET_CATALOG_TOKEN: secret });
   try {
     await untilTrue(() => server.output.stdout.endsWith('\n'));
     const signUp = (form: unknown) =>
@@ -128,7 +126,7 @@ test('the sign-up server gives a customer one key, however often the form is sen
       keys.map(({ name, owner, plan }) => [name, owner, plan]),
       [['Cat Café', 'cus_42', 'free']],
     );
-    await service.storage.tokens.revoke(tokenId, service.clock.now().unix, OPERATOR);
+    await service.storage.tokens.revoke(token.id, service.clock.now().unix, OPERATOR);
     const failed = await signUp({ customer: 'cus_43', name: 'Dog Café' });
     assert.deepEqual([failed.status, await json(failed)], [503, { error: 'try again in a minute' }]);
     await untilTrue(() => /^no key for cus_43: .* \(request [\w.-]+\)$/m.test(server.output.stderr));
