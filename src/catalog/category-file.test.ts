@@ -5,7 +5,8 @@ import { type NewCategory, newCategory } from './category.ts';
 import { FILE_FORMATS, type FileFormat, formatOf, readCategories, writeCategories } from './category-file.ts';
 import { CatalogError } from './error.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 30 });
+// Not the unit "binary", for which fast-check lists all characters of Unicode first.
+const text = fc.string({ unit: fc.oneof(fc.nat(0x7f), fc.nat(0x10_ffff)).map(String.fromCodePoint), maxLength: 30 });
 const members: { readonly [Name in keyof Required<NewCategory>]: fc.Arbitrary<unknown> } = {
   name: text,
   description: fc.option(text, { nil: undefined }),
@@ -83,7 +84,7 @@ test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', 
 test('CSV of bare line ends is refused by its first thousand, not read', () => {
   assert.deepEqual(readText(`name\n${'\n'.repeat(1_000)}Dog`, 'csv').categories, [{ name: 'Dog' }]);
   for (const end of ['\n', '\r', '\r\n'])
-    assert.throws(() => readText(`name\nDog${end.repeat(3_000_000)}"`, 'csv'), /more than 1000 empty lines/);
+    assert.throws(() => readText(`name\nDog${end.repeat(100_000)}"`, 'csv'), /more than 1000 empty lines/);
 });
 
 test('a mistyped column is refused before its texts are lost, any other one is ignored', () => {
@@ -111,8 +112,7 @@ test('a header that names a column twice, exactly or nearly, is refused with bot
     const message = `The header has the columns ${first} and ${second}, which may mean the same; keep one of them`;
     assert.deepEqual([categories, mistakes], [[], [{ line: 2, message }]], header);
   }
-  const empty = readText('name,,\nDog,,\n', 'csv');
-  assert.deepEqual(empty, { categories: [{ name: 'Dog' }], mistakes: [] });
+  assert.deepEqual(readText('name,,\nDog,,\n', 'csv'), { categories: [{ name: 'Dog' }], mistakes: [] });
 });
 
 test('a mistyped member is refused before its text is lost, any other one is ignored', () => {

@@ -8,7 +8,7 @@ import { type RecentQuery, RecentRequests } from './recent-requests.ts';
 import { API_SIDE } from './request-metrics.ts';
 
 test('each key has its last 200 failures and its last 200 other answers, and the oldest of 10,000 go first', () => {
-  const burst = fc.tuple(fc.nat(80), fc.boolean(), fc.integer({ min: 1, max: 700 }));
+  const burst = fc.tuple(fc.nat(80), fc.boolean(), fc.integer({ min: 1, max: 300 }));
   const property = fc.property(fc.array(burst, { minLength: 200, maxLength: 400 }), (bursts) => {
     const recent = new RecentRequests();
     const model: { id: string; key: string; failed: boolean }[] = [];
