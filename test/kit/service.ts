@@ -110,7 +110,7 @@ export async function testService(
   const call: TestService['call'] = (secret, path, init = {}) =>
     fetch(running.service.url + path, {
       ...init,
-      headers: { authorization: `Bearer ${secret}`, connection: 'close', ...(init.headers as object) },
+      headers: { authorization: `Bearer ${secret}`, ...(init.headers as object) },
     });
   return {
     get metrics() {
