@@ -92,8 +92,9 @@ async function startServer(
     port: `${port}`,
     listen_addresses: host,
     unix_socket_directories: '',
-    // What the tests kill are processes, never the machine.
+    // What the tests kill are processes, never the machine; shared memory of a killed one goes with its folder.
     fsync: 'off',
+    dynamic_shared_memory_type: 'mmap',
     ...(options.tls ? { ssl: 'on' } : {}),
     ...options.settings,
   };
