@@ -138,6 +138,7 @@ interface Kept extends Writable<Omit<RecentRequest, 'requestId' | 'reason'>> {
   idBytes: number;
   /** Why the key was banned or had ended, if so. */
   ban: string | undefined;
+  /** The requests of its key, this one among them. */
   ofKey: Line;
   /** Its places among all, and among those of its key. */
   inAll: Place;
