@@ -21,8 +21,7 @@ describe('filters, single resources and updates', () => {
   const linkOf = async (path: string) => (await get(path)).headers.get('link');
   const idsOf = async (path: string) => (await json<{ id: number }[]>(get(path))).map(({ id }) => id);
   const refuses = async (path: string, message: RegExp) => {
-    const { code, message: said } = await assertError(get(path), 400, 'validation_failed');
-    assert.equal(code, 'validation_failed');
+    const { message: said } = await assertError(get(path), 400, 'validation_failed');
     assert.match(said, message, path);
   };
 

@@ -100,12 +100,13 @@ test('a template copy that is renamed to the name of the database is read anew, 
   await using service = await testService({ DATABASE_URL: at('live') });
   const [reader, revoked] = [await service.issue(UNLIMITED), await service.issue(UNLIMITED)];
   assert.equal((await create(service, reader.secret, 'Dog')).status, 201);
-  const ends = "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'live'";
+  const onceFree = (sql: string) =>
+    untilEqual(async () => {
+      await server.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'live'");
+      return (await server.query(sql).catch(() => undefined))?.length;
+    }, 0);
   await server.query('alter database live allow_connections false');
-  await untilEqual(async () => {
-    await server.query(ends);
-    return (await server.query('create database copy template live').catch(() => undefined))?.length;
-  }, 0);
+  await onceFree('create database copy template live');
   await server.query('alter database live allow_connections true');
   await query(at('copy'), `update api_keys set revoked_at = 1 where id = '${revoked.key.id}'`);
   await query(at('copy'), "update categories set name = 'Cat'");
@@ -113,10 +114,7 @@ test('a template copy that is renamed to the name of the database is read anew, 
   await untilEqual(() => statusOf(service, revoked.secret), 200);
 
   await server.query('alter database live allow_connections false');
-  await untilEqual(async () => {
-    await server.query(ends);
-    return (await server.query('alter database live rename to gone').catch(() => undefined))?.length;
-  }, 0);
+  await onceFree('alter database live rename to gone');
   await server.query('alter database copy rename to live');
   await untilEqual(() => statusOf(service, revoked.secret), 401);
   await untilEqual(() => names(service, reader.secret), ['Cat']);

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { utc } from '../../stdx/time.ts';
 import type { Place } from '../resource.ts';
 import type { Storage } from '../storage.ts';
@@ -75,7 +74,6 @@ export async function usageRows(
     // A month is a sum of days, each of them another step for storage.
     const isPeriod = end - since === USAGE_PERIODS[period].seconds;
     many = isPeriod && performance.now() - startedMs < QUICK_MS ? many * 2 : Math.ceil(many / 2);
-    await nextTurn();
   }
   return { rows, last: undefined };
 }

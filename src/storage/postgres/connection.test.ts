@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import pg from 'pg';
 import sql from 'sql-template-tag';
@@ -8,19 +8,27 @@ import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit
 import { openEngine } from '../open.ts';
 import { connect, openPool } from './connection.ts';
 
-/** A server that does with each connection, once it has asked to begin, what the test says. */
-async function serverThat(answers: (socket: Socket) => void) {
-  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => answers(socket)));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { url: `postgres://u@127.0.0.1:${port}/d`, [Symbol.dispose]: () => server.close() };
-}
+/** What a server sends that does not let a connection in, and one that does: AuthenticationOk and ReadyForQuery. */
+const GREETINGS = ['', '520000000800000000' + '5a0000000549'];
 
-test('a server that accepts a connection and says nothing is given up after two seconds', {
-  timeout: 15_000,
-}, async () => {
-  using server = await serverThat(() => {});
-  await assert.rejects(connect(server.url, 'test'), /timeout expired/);
+test('a server that does not let a connection in, or answers nothing more, is given up after two seconds', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const open = [(url: string) => connect(url, 'test'), (url: string) => openPool(url, {}, ['a = 1']).connect()];
+  for (const [greeting, connection] of GREETINGS.flatMap((each) => open.map((one) => [each, one] as const))) {
+    const server = createServer().listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const failing = assert.rejects(connection(`postgres://u@127.0.0.1:${port}/d`), /timeout/);
+    const [socket] = await once(server, 'connection');
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+    await once(socket, 'data');
+    socket.write(Buffer.from(greeting, 'hex'));
+    if (greeting) await once(socket, 'data');
+    t.mock.timers.tick(2_000);
+    await failing;
+  }
 });
 
 test('the server drops a dead client within half a minute, and gives up what takes long', {

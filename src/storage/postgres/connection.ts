@@ -6,6 +6,7 @@ import { withoutPassword } from '../../config.ts';
 import { type Claim, COUNTER_BEHIND, DatabaseNotOpened } from '../engine.ts';
 import { shareSession, TRANSACTION_POOLER } from './pooler.ts';
 
+/** For a new connection, and again for the settings on it. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
@@ -40,7 +41,7 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query(KEEPALIVES.map((setting) => `set ${setting}`).join('; '));
+    await setAll(client, KEEPALIVES);
     return client;
   } catch (error) {
     endSoon(client);
@@ -52,16 +53,18 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
  * Opens a pool in which a broken connection fails only the queries on it. The server's settings are made on each new
  * connection: a pooler such as PgBouncer refuses them among the parameters of the start.
  */
-export function openPool(url: string, config: pg.PoolConfig, settings: Readonly<Record<string, number>> = {}): pg.Pool {
-  const sets = Object.entries(settings).map(([name, value]) => `set ${name} = ${value}`);
-  const onConnect = async (client: pg.ClientBase) => {
-    if (sets.length > 0) await client.query(sets.join('; '));
-  };
+export function openPool(url: string, config: pg.PoolConfig, settings: readonly string[] = []): pg.Pool {
+  const onConnect = (client: pg.ClientBase) => setAll(client, settings);
   const pool = new pg.Pool({ ...settingsOf(url, 'pet-catalog'), ...config, onConnect });
   // An unhandled 'error' event ends the process, and the pool handles it only on idle connections.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+async function setAll(client: pg.ClientBase, settings: readonly string[]): Promise<void> {
+  const query = { text: settings.map((each) => `set ${each}`).join('; '), query_timeout: CONNECT_TIMEOUT_MS };
+  if (query.text) await client.query(query);
 }
 
 function settingsOf(url: string, name: string): pg.ClientConfig {

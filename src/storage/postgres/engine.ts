@@ -53,11 +53,11 @@ class ConnectionLost extends Error {
 class CommitUnanswered extends Error {}
 
 /** Deadlines of the server, so that no request waits on a hung database; the client has one too. */
-const DEADLINES = {
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  lock_timeout: LOCK_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
-};
+const DEADLINES = [
+  `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  `lock_timeout = ${LOCK_TIMEOUT_MS}`,
+  `idle_in_transaction_session_timeout = ${ANSWER_TIMEOUT_MS}`,
+];
 
 /**
  * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. `patient` is a
@@ -221,18 +221,20 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Discards connections opened before the last one that was lost: they may hang too, and each would cost its user the
-   * whole deadline. A new connection fails sooner.
+   * Discards connections opened before the last one that was lost or could not be opened: they may hang too, and each
+   * would cost its user the whole deadline. A new connection fails sooner.
    */
   async #connect(): Promise<CheckedClient> {
     for (;;) {
-      const client = await this.#pool.connect().catch((error) => lost(error, false));
-      if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, this.#onLost);
+      const client = await this.#pool.connect().catch((error) => {
+        // With a full pool it may be but a long wait for a free one.
+        if (!(error instanceof pg.DatabaseError) && this.#pool.totalCount < CONNECTIONS_MAX) this.reconnect();
+        return lost(error, false);
+      });
+      if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, () => this.reconnect());
       client.release(true);
     }
   }
-
-  readonly #onLost = () => this.reconnect();
 }
 
 /**
