@@ -5,7 +5,7 @@ import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
 import { commandsOn } from '../kit/process.ts';
-import { json, type TestService, testService } from '../kit/service.ts';
+import { assertError, json, type TestService, testService } from '../kit/service.ts';
 import { addUsage, LIST, usageAt } from '../kit/usage.ts';
 
 /** Usage, recent requests and the audit through the operator API. */
@@ -85,6 +85,7 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
     assert.deepEqual(await rows(`${ofRoute}&since=${since}`), [`${one}: 2`], since);
   assert.deepEqual(await rows(`${ofRoute}&key=${one}&by=month`), ['2026-01-01T00 undefined: 2']);
   assert.deepEqual(await rows('route=GET+/v1/inventory'), []);
+  assert.deepEqual(await rows('group=route&until=2025-11-23'), [`${LIST}: 1000`], 'the day before');
   const byMonth = '/usage?group=route&by=month&owner=cus_1&since=60d';
   const csv = await (await client.send('GET', byMonth, undefined, { accept: 'text/csv' })).text();
   assert.deepEqual(csv.match(/^[^,]*,[^,]*,[^,]*/gm), [
@@ -93,15 +94,14 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
     `2026-01-01T00:00:00Z,${LIST},5`,
     `2026-01-01T00:00:00Z,${create},2`,
   ]);
-  for (const [query, said] of [
-    ['group=plan', 'group is "plan"'],
-    [`route=${encodeURIComponent(create)}&by=minute`, 'Minutes know no routes; send by as hour, day or month'],
-    ['group=route&by=minute', 'Minutes know no routes; send by as hour, day or month'],
-    ['since=1h&until=2h', 'until is 2026-01-01T10:00:00Z, before since (2026-01-01T11:00:00Z); send a later one'],
+  for (const [path, said] of [
+    ['/usage?group=plan', 'group is "plan"'],
+    [`/usage?${ofRoute}&by=minute`, 'Minutes know no routes; send by as hour, day or month'],
+    ['/usage?group=route&by=minute', 'Minutes know no routes; send by as hour, day or month'],
+    ['/audit?since=1h&until=2h', 'until is 2026-01-01T10:00:00Z, before since (2026-01-01T11:00:00Z); send a later'],
   ] as const) {
-    const answer = await client.send('GET', `/usage?${query}`);
-    assert.equal(answer.status, 400);
-    assert.ok((await json<{ message: string }>(answer)).message.startsWith(said), query);
+    const { message } = await assertError(client.send('GET', path), 400, 'validation_failed');
+    assert.ok(message.startsWith(said), message);
   }
 });
 

@@ -7,6 +7,7 @@ import type { Storage } from '../../catalog/storage.ts';
 import { quote } from '../../catalog/validate.ts';
 import { TEXT_CHARACTERS_MAX } from '../../http/operations/query.ts';
 import { parseDuration } from '../../stdx/duration.ts';
+import { utc } from '../../stdx/time.ts';
 
 /** The query parameters of operations: how each is read, documented, and offered in a form. */
 
@@ -191,7 +192,11 @@ export function select(
     if (filter.isRequired) throw invalid(`${nameOf(name)} is missing; it names what is meant`);
     return [];
   });
-  return Object.fromEntries(given);
+  const selected: { readonly since?: number; readonly until?: number } = Object.fromEntries(given);
+  const { since = 0, until = since } = selected;
+  if (until < since)
+    throw invalid(`${nameOf('until')} is ${utc(until)}, before ${nameOf('since')} (${utc(since)}); send a later one`);
+  return selected;
 }
 
 /** A page of a list that is in memory, with the greatest place first. */

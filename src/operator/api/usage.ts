@@ -11,7 +11,6 @@ import {
 } from '../../catalog/usage.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { utc } from '../../stdx/time.ts';
 import { METHODS } from '../../telemetry/request-metrics.ts';
 import { byChoice, byKey, byMoment, byText, type Filter, type Selected } from './filters.ts';
 import { type Call, operate } from './operation.ts';
@@ -34,7 +33,7 @@ const FILTERS = {
     ),
     schema: { type: 'string' },
   } as Filter<string>,
-  since: byMoment('From this moment on; `24h` if it is missing', 'past', '24h'),
+  since: byMoment('From this moment on; a day before `until`, or now, if it is missing', 'past', '24h'),
   until: byMoment('Before this moment', 'past', '2026-02-01T00:00:00Z'),
   by: byChoice('A series instead of sums', USAGE_STEPS),
   group: byChoice('What is added up; `key` if both this and `by` are missing', USAGE_GROUPS),
@@ -102,11 +101,9 @@ function usageReport(
   { isStored, nameOf }: { isStored: boolean } & Pick<Call, 'nameOf'>,
 ) {
   const group = groupIn(wanted, by !== undefined);
-  const since = asked ?? now - DAY_SECONDS;
+  const since = asked ?? Math.min(until ?? now, now) - DAY_SECONDS;
   const isByRoute = group === 'route' || route !== undefined;
   if (by === 'minute' && isByRoute) throw invalid(`Minutes know no routes; send ${nameOf('by')} as hour, day or month`);
-  if (until !== undefined && until < since)
-    throw invalid(`${nameOf('until')} is ${utc(until)}, before ${nameOf('since')} (${utc(since)}); send a later one`);
   const selection = { group, keyId, owner, route, isSeries: by !== undefined };
   if (by) return { ...selection, steps: usageSteps(by, { since, until: until ?? now + 1, now }) };
   const hasMinutes = isStored && now - since <= USAGE_PERIODS.minute.keptSeconds;
