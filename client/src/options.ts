@@ -65,8 +65,8 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /**
    * Identifies a create for 24 hours, so that a retry does not create a second resource: 1 to 255 printable ASCII
-   * characters. Default: the client generates one per call and sends it with each attempt. Set your own if another
-   * process may retry.
+   * characters, none of them a blank at either end. Default: the client generates one per call and sends it with each
+   * attempt. Set your own if another process may retry.
    */
   readonly idempotencyKey?: string | undefined;
 }

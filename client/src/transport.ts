@@ -93,7 +93,7 @@ export class Transport {
   readonly #deprecated = new Set<OperationName>();
   /** The controllers that follow a signal. They share one listener, because Node.js warns of a leak above ten. */
   readonly #following = new WeakMap<AbortSignal, Following>();
-  /** The last response of each operation that came with an ETag and without a query. */
+  /** The last response to each GET that came with an ETag and without a query. */
   readonly #cached: { [operation in OperationName]?: Cached } = {};
 
   /** Throws a TypeError that names the option that is missing, unknown or malformed. */
@@ -101,8 +101,7 @@ export class Transport {
     checkOptions({ apiKey, ...options }, CLIENT_OPTIONS);
     if (apiKey === undefined) throw new TypeError('apiKey is missing: pass it, or set PET_CATALOG_KEY');
     // Checked here, because `fetch` would quote the key in its error about invalid characters.
-    if (!/^[!-~]+$/.test(apiKey))
-      throw new TypeError('apiKey is empty, or contains spaces, line breaks or non-ASCII characters');
+    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is empty, or has blank or non-ASCII characters');
     this.#apiKey = apiKey;
     this.#baseUrl = readBaseUrl(options.baseUrl ?? fromEnvironment('PET_CATALOG_URL'));
     this.#options = options;
@@ -193,8 +192,9 @@ export class Transport {
     const last = this.#cached[operation];
     const cached = last?.url === url.href ? last : undefined;
     const { idempotencyKey = newIdempotencyKey() } = options ?? {};
-    if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
-      throw new TypeError(`${operation}: pass 1 to 255 printable ASCII characters as idempotencyKey`);
+    // `fetch` would cut a blank off at either end, and so make another key of it.
+    if (!/^[!-~]([ -~]{0,253}[!-~])?$/.test(idempotencyKey)) {
+      throw new TypeError(`${operation}: pass 1 to 255 printable ASCII characters as idempotencyKey, trimmed`);
     }
     const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}` });
     for (const [name, value] of Object.entries({ ...this.#options.headers, ...options?.headers })) {
@@ -255,7 +255,7 @@ export class Transport {
 
   /** Converts a response to a result, or throws its error. Updates the throttle and the cache. */
   #interpret(
-    { operation, url, init }: Prepared,
+    { operation, url, init: { method } }: Prepared,
     received: Received,
     { ticket, isUnknown }: { ticket: number; isUnknown: boolean },
   ): ApiResponse<unknown> {
@@ -266,7 +266,7 @@ export class Transport {
     if (isGood && (data || status === 204)) {
       const etag = headers.get('ETag');
       // Pages would evict the whole list.
-      if (etag && !url.includes('?')) this.#cached[operation] = { url, etag, text };
+      if (etag && method === 'GET' && !url.includes('?')) this.#cached[operation] = { url, etag, text };
       if (Array.isArray(data)) asPage(data, readCursor(headers));
       return { data, status, headers, requestId, limits };
     }
@@ -279,7 +279,7 @@ export class Transport {
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
     // After an attempt of unknown outcome a 404 says that this one deleted what is asked for.
-    if (isUnknown && status === 404 && init.method === 'DELETE')
+    if (isUnknown && status === 404 && method === 'DELETE')
       return { data: undefined, status, headers, requestId, limits };
     const refusal = {
       code: this.#withoutKey(code) as ErrorCode,

@@ -56,7 +56,7 @@ describe('the client', () => {
     const statuses: number[] = [];
     const { requests, fetch } = answering();
     const catalog = client({ fetch, onResponse: ({ status }) => statuses.push(status) });
-    await client().categories.create({ name: 'Old' });
+    await catalog.categories.create({ name: 'Old' });
     const first = await catalog.categories.list();
     const before = first.length;
     first.length = 0;
@@ -65,9 +65,9 @@ describe('the client', () => {
     const second = await catalog.categories.list();
     const { id } = await catalog.categories.create({ name: 'New' });
     const third = await catalog.categories.list();
-    assert.deepEqual(statuses, [200, 200, 200, 304, 201, 200]);
+    assert.deepEqual(statuses, [201, 200, 200, 200, 304, 201, 200]);
     const asked = requests.map(({ headers }) => headers.has('if-none-match'));
-    assert.deepEqual(asked, [false, false, false, true, false, true], 'about that list alone');
+    assert.deepEqual(asked, [false, false, false, false, true, false, true], 'about that list alone');
     assert.deepEqual([second.length, second.at(-1)?.id, third.at(-1)?.id], [before, id - 1, id]);
   });
 
@@ -130,7 +130,7 @@ describe('the client', () => {
       [{ baseUrl: 'http://h/v1#a' }, /^baseUrl must have neither a query nor a fragment$/],
       [{ baseUrl: 'http://h/v2' }, /^baseUrl must end in \/v1: http:\/\/h\/v2$/],
       [{ baseUrl: 'http://h/v1/v1/' }, /^baseUrl ends in \/v1 twice: http:\/\/h\/v1\/v1$/],
-      [{ apiKey: `${key}\n` }, /^apiKey is empty, or contains spaces, line breaks or non-ASCII characters$/],
+      [{ apiKey: `${key}\n` }, /^apiKey is empty, or has blank or non-ASCII characters$/],
       [{ timeoutMS: 1 }, /^timeoutMS is no option; there are baseUrl, apiKey, timeoutMs, /],
       [{ toString: 1 }, /^toString is no option/],
       [{ timeoutMs: Number.NaN }, /^timeoutMs is NaN; pass a number from 0$/],
@@ -187,9 +187,9 @@ describe('the client', () => {
       [() => pets.list({ limit: Number.NaN }), /^listPets: limit is NaN, which cannot be sent$/],
       [() => pets.list({ ids: [1, undefined as never] }), /^listPets: ids is of type undefined, which cannot be sent$/],
       [() => pets.list({ status: null as never }), /^listPets: status is null, which cannot be sent$/],
-      [() => categories.create({ name: 'x' }, { idempotencyKey: 'a\nb' }), /^createCategory: pass 1 to 255 printable/],
-      [() => categories.create({ name: 'x' }, { idempotencyKey: '' }), /^createCategory: pass 1 to 255 printable/],
-      [() => categories.create({ name: 'x' }, { idempotencyKey: 'k'.repeat(256) }), /^createCategory: pass 1 to 255 /],
+      ...['a\nb', '', ' k', 'k ', 'k'.repeat(256)].map((idempotencyKey) => {
+        return [() => categories.create({ name: 'x' }, { idempotencyKey }), /^createCategory: pass 1 to 255 /] as const;
+      }),
     ] as const) {
       async function atTheCaller() {
         await call();
