@@ -14,7 +14,7 @@ const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 const READ: readonly (readonly [settings: string, Partial<Config>])[] = [
   ['PORT=0', { port: 0, operatorPort: 0 }],
   ['PORT=0\nOPERATOR_PORT=9', { port: 0, operatorPort: 9 }],
-  ['PORT=65535\nOPERATOR_PORT=65535', { port: 65_535, operatorPort: 65_535 }],
+  ['HOST=127.0.0.2\nPORT=65535\nOPERATOR_PORT=65535', { port: 65_535, operatorPort: 65_535 }],
   ['OPERATOR_HOSTS=" ops.example,,b_1-2 "', { operatorHosts: ['ops.example', 'b_1-2'] }],
   [
     'OPERATOR_IDENTITY_HEADER=X-User\nOPERATOR_IDENTITY_PROXIES=::1, 10.0.0.0/8\nOPERATOR_ROLES=a=b=admin,',
@@ -127,6 +127,7 @@ const ESCAPED = 'with @ / ? # and % in a password written %40 %2F %3F %23 and %2
 /** Settings that are refused together, and what is told of them. */
 const TOGETHER: Readonly<Record<string, string>> = {
   'REDIS_URL=redis://h': 'INSTANCES: it must say how many instances there are when REDIS_URL is set',
+  'PORT=8081': 'OPERATOR_PORT: it must be another port than PORT, not 8081 too',
   'INSTANCES=2': 'REDIS_URL: it must be set for several INSTANCES to count together',
   'DATABASE_URL=mysql://h': `DATABASE_URL: ${DATABASE}`,
   'DATABASE_URL=sqlite://x.db': `DATABASE_URL: ${DATABASE}`,
@@ -198,7 +199,7 @@ test('flags come before the environment, that before `.env`, and in each a value
   ]);
 });
 
-test('a name in `.env` that is two letters off is told, but not three, and the former settings of TLS are refused', () => {
+test('a name in `.env` that is two letters off is told, but not three', () => {
   const file = { REDIS_URL_FILE: 'x', LOG_LEVAL: 'x', LOG_LEVASX: 'x', HOSTS: 'x' };
   assert.deepEqual(findIneffective({ flags: {}, env: { LOG_LEVAL: 'x' }, file }), [
     {
@@ -207,10 +208,4 @@ test('a name in `.env` that is two letters off is told, but not three, and the f
     },
     { finding: 'HOSTS is no setting; is HOST meant? (from .env)', advice: 'rename it to HOST, or remove it' },
   ]);
-  const withTls = { flags: {}, env: { TLS_CERT_FILE: 'x' }, file: {} };
-  assert.throws(
-    () => readConfig(withTls, { forService: true }),
-    /^Error: TLS_CERT_FILE: the service no longer ends TLS;/,
-  );
-  readConfig(withTls);
 });

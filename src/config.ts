@@ -74,11 +74,6 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 /** Every name that settings are read from: each itself, and the file that it may be in. */
 export const KNOWN_NAMES: ReadonlySet<string> = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
 
-/** Settings of 0.2.0 for TLS without a proxy, which `serve` refuses. */
-const FORMER_TLS_SETTINGS = ['TLS_CERT_FILE', 'TLS_KEY_FILE'] as const;
-const TLS_BY_PROXY =
-  'the service no longer ends TLS; remove it, and put Caddy or nginx in front as docs/operations.md, “TLS in front”, says';
-
 /** The parameters of a PostgreSQL address that the driver knows. */
 const POSTGRES_PARAMETERS = [
   'sslmode',
@@ -139,9 +134,9 @@ export function readConfig(sources: ConfigSources, { forService = false } = {}):
   const config = parseConfig(sources, mistakes);
   if (forService && config.backups && config.database?.engine === 'postgres')
     mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
-  // Started in clear text, the service would let keys be read on their way.
-  const former = FORMER_TLS_SETTINGS.filter((name) => forService && findValue(name, sources, []));
-  if (former.length > 0) mistakes.push(`${former.join(', ')}: ${TLS_BY_PROXY}`);
+  const { host, port, operatorHost, operatorPort } = config;
+  if (port > 0 && port === operatorPort && (host === operatorHost || /^(0\.0\.0\.0|::)$/.test(host)))
+    mistakes.push(`OPERATOR_PORT: it must be another port than PORT, not ${port} too`);
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }

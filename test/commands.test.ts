@@ -199,6 +199,7 @@ test('a key is created with what its flags say', async () => {
   const flags = "--scopes 'pets:read, store:read' --environment staging --owner cus_1 --expires 2h";
   const given = { scopes: ['pets:read', 'store:read'], environment: 'staging', owner: 'cus_1', lifetime: 7_200 };
   assert.deepEqual(await made(`create --name shop ${flags}`), given);
+  assert.equal((await made(`update ${id} --owner never`)).owner, 'never');
   const taken = await made(`update ${id} --owner '' --expires never`);
   assert.deepEqual(taken, { ...given, owner: null, lifetime: null }, 'and each can be taken away');
 });

@@ -53,7 +53,7 @@ export interface NewestQuery<T> {
   readonly limit: number;
   readonly key?: string | undefined;
   readonly owner?: string | undefined;
-  isWanted(made: T): boolean;
+  isWanted(made: Made<T>): boolean;
 }
 
 /**

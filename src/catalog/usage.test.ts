@@ -4,9 +4,11 @@ import { mostOf, stepStart, sumCounts, USAGE_SORTS, usagePeriod, weightOf } from
 
 const [hour, day] = [3_600, 86_400];
 
-test('six hours are read by the minute, two weeks by the hour, and more by the day', () => {
-  const ranges = [6 * hour, 6 * hour + 1, 14 * day, 14 * day + 1];
+test('nine hours are read by the minute, two weeks by the hour, and more by the day, as long as these are kept', () => {
+  const ranges = [9 * hour, 9 * hour + 1, 14 * day, 14 * day + 1].map((until) => ({ since: 0, until, now: until }));
   assert.deepEqual(ranges.map(usagePeriod), ['minute', 'hour', 'hour', 'day']);
+  const ago = [2 * day, 2 * day + 1, 62 * day, 62 * day + 1].map((now) => usagePeriod({ since: 0, until: hour, now }));
+  assert.deepEqual(ago, ['minute', 'hour', 'hour', 'day']);
 });
 
 test('usage is added up, weighed, and sorted by most first, then by id', () => {

@@ -90,9 +90,10 @@ export const USAGE_PERIODS = {
 export type UsagePeriod = keyof typeof USAGE_PERIODS;
 
 /** The finest period that covers a time range with a few hundred points at most. */
-export function usagePeriod(seconds: number): UsagePeriod {
-  if (seconds <= 6 * HOUR_SECONDS) return 'minute';
-  return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
+export function usagePeriod({ since, until, now }: { since: number; until: number; now: number }): UsagePeriod {
+  const [seconds, ago] = [until - since, now - since];
+  if (seconds <= 9 * HOUR_SECONDS && ago <= USAGE_PERIODS.minute.keptSeconds) return 'minute';
+  return seconds <= 14 * DAY_SECONDS && ago <= USAGE_PERIODS.hour.keptSeconds ? 'hour' : 'day';
 }
 
 /** Steps begin at multiples of their length after this moment, a Monday, so that those of seven days are weeks. */

@@ -7,12 +7,11 @@ import { findOperator, type Noted } from './operator-note.ts';
 /** Sends requests to the service that runs here, signed by who runs the command. Throws `UsageError` without one. */
 export async function askOperator(config: Noted, { via: _, ...by }: Operator, role?: Role) {
   const note = await findOperator(config);
-  if (!note) {
-    throw new UsageError(
-      'No service runs here that could be asked; run this on its machine or in its container, as its user, in its folder or with its DATABASE_URL. Its log has a line with the request id for a 5xx, and for every request where ACCESS_LOG is all',
-      1,
-    );
-  }
+  const noService = new UsageError(
+    'No service runs here that could be asked; run this on its machine or in its container, as its user, in its folder or with its DATABASE_URL. Its log has a line with the request id for a 5xx, and for every request where ACCESS_LOG is all',
+    1,
+  );
+  if (!note) throw noService;
   const ask = async (method: 'GET' | 'POST', address: string): Promise<{ json: unknown; headers: Headers }> => {
     const { href, pathname, search } = new URL(address, note.url);
     const request = { method, path: `${pathname}${search}` };
@@ -20,7 +19,9 @@ export async function askOperator(config: Noted, { via: _, ...by }: Operator, ro
     const answer = await fetch(href, { method, headers: { authorization, connection: 'close' } }).catch((error) => {
       throw new UsageError(`The service at ${note.url} does not answer: ${error.cause?.message ?? error.message}`, 1);
     });
-    const json = await answer.json();
+    const json = await answer.json().catch(() => undefined);
+    // Another service has the port of one that was killed, whose note stayed.
+    if (answer.status === 401 || json === undefined) throw noService;
     if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
     return { json, headers: answer.headers };
   };

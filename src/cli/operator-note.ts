@@ -65,11 +65,7 @@ function fileOf(database: DatabaseAddress, port: string): string {
 export async function isListening(address: string): Promise<boolean> {
   const { hostname = '', port } = URL.parse(address) ?? {};
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
-  const connected = once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) });
-  return connected
-    .then(
-      () => true,
-      () => false,
-    )
-    .finally(() => socket.destroy());
+  const connected = await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).catch(() => undefined);
+  socket.destroy();
+  return connected !== undefined;
 }

@@ -5,6 +5,10 @@ import { OPERATOR } from '../kit/operator.ts';
 import { testService } from '../kit/service.ts';
 import { addUsage, usageAt } from '../kit/usage.ts';
 
+/** A key whose lifetime was told as a duration ends at any second. */
+const ENDS = '2026-03-04 00:00:14';
+const EXPIRY = Date.parse(`${ENDS}Z`) / 1_000;
+
 /** What operators do in the console, without scripts, and what the service then does. */
 
 test('an invalid form is shown again with the input, and every mistake beside its field', async () => {
@@ -55,16 +59,16 @@ test('the form of a key has what it has, and limits only where they are its own'
   await using service = await testService();
   const operator = await signIn(service);
   const form = async (wanted: Parameters<typeof service.issue>[0]) => {
-    const { key } = await service.issue({ ...wanted, expiresAt: Date.UTC(2026, 2, 4) / 1_000 });
+    const { key } = await service.issue({ ...wanted, expiresAt: EXPIRY });
     const text = await operator.page(`/keys/${key.id}/edit`);
     return ['limits.minute', 'limits.day', 'expiresAt'].map(
       (name) => new RegExp(`<input[^>]* name="${name}"[^>]* value="([^"]*)"`).exec(text)?.[1],
     );
   };
-  assert.deepEqual(await form({ plan: 'enterprise', limits: { minute: 7, day: 70 } }), ['7', '70', '2026-03-04 00:00']);
-  assert.deepEqual(await form({ plan: 'pro' }), ['', '', '2026-03-04 00:00']);
-  const { key } = await service.issue({ name: 'shop', owner: 'cus 1' });
-  const fields = { name: 'shop', owner: 'cus 1', plan: 'free', scopes: [...key.scopes], expiresAt: '' };
+  assert.deepEqual(await form({ plan: 'enterprise', limits: { minute: 7, day: 70 } }), ['7', '70', ENDS]);
+  assert.deepEqual(await form({ plan: 'pro' }), ['', '', ENDS]);
+  const { key } = await service.issue({ name: 'shop', owner: 'cus 1', expiresAt: EXPIRY });
+  const fields = { name: 'shop', owner: 'cus 1', plan: 'free', scopes: [...key.scopes], expiresAt: ENDS };
   const saved = async (change: object) => {
     const answer = await operator.post(`/keys/${key.id}/edit`, { ...fields, ...change });
     const found = await service.storage.keys.find(key.id);

@@ -20,7 +20,7 @@ const SETTINGS = {
   OPERATOR_ROLE_HEADER: 'X-Forwarded-Groups',
   OPERATOR_ROLES: 'admins=admin,support=keys',
 };
-const FORGED = { 'x-forwarded-user': 'root', 'x-forwarded-groups': 'admins' };
+const FORGED = { 'x-forwarded-user': 'root', 'x-forwarded-groups': 'admins', 'x-forwarded-for': '203.0.113.9' };
 
 /** As oauth2-proxy answers: its cookie is `NAME:GROUPS`, the redirect of a sign-in has the page that was wanted. */
 function startProvider() {
@@ -72,6 +72,8 @@ async function judge(service: TestService, origin: string, agent?: Agent): Promi
     assert.equal((await ask(revoke, as('bob:support', wrong), 'csrf=')).status, 403);
   assert.equal((await service.storage.keys.find(key.id))?.revokedAt, null);
   assert.equal((await ask(revoke, as('bob:support', own), 'csrf=')).status, 303);
+  const clients = service.events.answered.map(({ request }) => request?.headers['x-forwarded-for']);
+  assert.deepEqual(new Set(clients), new Set(['127.0.0.1']));
   const [entry] = await service.storage.audit.list({ since: 0, limit: 1 });
   assert.deepEqual([entry?.action, entry?.operator], ['key.revoke', { actor: 'bob', via: 'proxy' }]);
 }

@@ -41,9 +41,10 @@ suite('the nginx of deploy/nginx', { skip }, () => {
   test('the id of a request passes both ways, and keys in a query do not get into the log', async () => {
     const { secret } = await service.issue();
     const { headers } = await proxied(`/v1/categories?key=${secret}`, {
-      headers: { ...bearer(secret), 'x-request-id': 'an-id.of_mine' },
+      headers: { ...bearer(secret), 'x-request-id': 'an-id.of_mine', 'x-forwarded-for': '203.0.113.9' },
     });
     assert.equal(headers['x-request-id'], 'an-id.of_mine');
+    assert.equal(service.events.answered.at(-1)?.request?.headers['x-forwarded-for'], '127.0.0.1', 'none is forged');
     // nginx writes the line after the answer.
     const line = /^127\.0\.0\.1 \[\d{4}-\d\d-\d\dT\S+\] "GET \/v1\/categories" 400 \d+ \d+\.\d{3} id=an-id\.of_mine$/m;
     await untilTrue(() => line.test(nginx.log()), 'the line of the request');

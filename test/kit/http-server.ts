@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A server of a test, which ends with its connections. */
-export async function httpServer(listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1');
+export async function httpServer(listener: RequestListener, wanted = 0) {
+  const server = createServer(listener).listen(wanted, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

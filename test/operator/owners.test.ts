@@ -18,6 +18,8 @@ test('all keys of an owner are paused, resumed and reset, at every door, and no 
     await service.issue({ ...PLAN, owner: 'cus_2' }),
   ];
   const gone = await service.issue({ ...PLAN, owner: 'cus_1' });
+  await service.issue({ ...PLAN, owner: 'cus_2', expiresAt: service.clock.now().unix + 1 });
+  service.clock.advance(1);
   const [client, operator, run] = [
     await apiClient(service, 'keys'),
     await signIn(service, 'keys'),
@@ -39,6 +41,8 @@ test('all keys of an owner are paused, resumed and reset, at every door, and no 
   }
   const page = await operator.page('/owner?owner=cus_1');
   assert.match(page, /3 keys of this owner<\/a>, which may make 6 requests a minute and 10 a day together/);
+  const usable = /2 keys of this owner<\/a>, which may make 3 requests a minute and 5 a day together/;
+  assert.match(await operator.page('/owner?owner=cus_2'), usable, 'one has expired');
 
   const left = ({ secret }: typeof first) =>
     json<Record<'minute' | 'day', { remaining: number }>>(service.call(secret, '/rate_limit')).then(

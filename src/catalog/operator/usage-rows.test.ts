@@ -44,16 +44,8 @@ test('a series begins where usage is still kept, at a whole step, and ends where
 
 /** The first page of a series, in which each step has the usage of one route. */
 async function pageOf(name: UsageStepName, until: number, limit: number) {
-  const turnsAt: number[] = [];
-  let turns = 0;
-  const turn = () => {
-    turns += 1;
-    turning = setImmediate(turn);
-  };
-  let turning = setImmediate(turn);
   const usage = {
     async sums(query: { since: number; until: number; step?: number; limit: number }) {
-      turnsAt.push(turns);
       const { since, until: end, step = end - since } = query;
       const steps = Array.from({ length: Math.ceil((end - since) / step) }, (_, index) => since + index * step);
       const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: since, last: since };
@@ -62,10 +54,7 @@ async function pageOf(name: UsageStepName, until: number, limit: number) {
   };
   const steps = usageSteps(name, { since: day(1, 1), until, now: until });
   const selection = { steps, group: 'route' } as const;
-  const page = await usageRows({ storage: { usage } as never }, selection, { behind: undefined, limit }).finally(() =>
-    clearImmediate(turning),
-  );
-  assert.equal(new Set(turnsAt).size, turnsAt.length, 'requests are served in between');
+  const page = await usageRows({ storage: { usage } as never }, selection, { behind: undefined, limit });
   return { ats: page.rows.map((row) => 'at' in row && row.at), last: page.last };
 }
 

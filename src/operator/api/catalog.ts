@@ -5,7 +5,7 @@ import type { Made, NewestQuery } from '../../catalog/resource.ts';
 import { quote } from '../../catalog/validate.ts';
 import { readId } from '../../http/operations/query.ts';
 import { utc } from '../../stdx/time.ts';
-import { byKey, byText, type Selected } from './filters.ts';
+import { byKey, byMoment, byText, type Selected } from './filters.ts';
 import type { Call, Caller, Column } from './operation.ts';
 
 /** Lists of categories, pets and orders, newest first, with who made each and when; and one with its changes. */
@@ -13,6 +13,8 @@ import type { Call, Caller, Column } from './operation.ts';
 export const BY_MAKER = {
   key: byKey('Only those that the key with this id made', { label: 'By key (id)' }),
   owner: byText("Only those that keys with this customer's id made", { label: 'By keys of owner' }),
+  since: byMoment('Only those made from this moment on', 'past', '7d', { label: 'Since' }),
+  until: byMoment('Only those made before this moment', 'past', '2026-02-01T00:00:00Z', { label: 'Until' }),
 };
 
 /** Their members in CSV. */
@@ -30,12 +32,14 @@ export function makerColumns(label: string): readonly Column[] {
 /** A page of those that the filters and `isWanted` select. */
 export async function newestPage<T extends { readonly id: number }>(
   { storage: { keys } }: Caller,
-  { query: { key, owner }, limit, behind }: Pick<Call<Selected<typeof BY_MAKER>>, 'query' | 'limit' | 'behind'>,
+  { query, limit, behind }: Pick<Call<Selected<typeof BY_MAKER>>, 'query' | 'limit' | 'behind'>,
   read: (query: NewestQuery<T>) => Promise<Made<T>[]>,
   isWanted: (resource: T) => boolean,
 ) {
+  const { key, owner, since = 0, until = Infinity } = query;
   const below = behind?.number ?? Number.MAX_SAFE_INTEGER;
-  const found = await read({ below, limit: limit + 1, key, owner, isWanted });
+  const isMeant = (made: Made<T>) => made.createdAt >= since && made.createdAt < until && isWanted(made);
+  const found = await read({ below, limit: limit + 1, key, owner, isWanted: isMeant });
   const page = found.slice(0, limit);
   const ids = page.map(({ keyId }) => keyId);
   const makerOf = await makersOf(keys, ids);

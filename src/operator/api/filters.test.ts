@@ -10,6 +10,7 @@ test('a moment is the second that it lies in, in each form that there is, and th
     ['1970-01-01T00:00:03.123456789-00:00', 3],
     ['1970-01-03', 2 * now],
     [' 1970-01-01 18:00 ', 64_800],
+    ['1970-01-01 18:00:14', 64_814],
     ['90s', now + 90],
     ['1w', 8 * now],
     ['1y', 366 * now],

@@ -128,7 +128,7 @@ export function readMoment(
   if (seconds !== undefined) return towards === 'past' ? Math.max(0, now - seconds) : now + seconds;
   const written = text
     .trim()
-    .replace(/^([-\d]{10})(?: (\d\d:\d\d))?$/, (_, day, time = '00:00') => `${day}T${time}:00Z`);
+    .replace(/^([-\d]{10})(?: (\d\d:\d\d)(:\d\d)?)?$/, (_, day, time = '00:00', s = ':00') => `${day}T${time}${s}Z`);
   const [, day = ''] = DATE_TIME.exec(written) ?? [];
   const ms = Date.parse(written.toUpperCase());
   // `Date` would silently turn 30 February into 2 March.

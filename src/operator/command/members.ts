@@ -27,7 +27,7 @@ export function addMember(command: Command, { name, schema, isRequired, usual }:
   if (schema.properties) return;
   const about = schema.items?.enum
     ? `some of ${schema.items.enum.join(',')} (default: all)`
-    : (schema.enum?.join(', ') ?? description);
+    : (schema.enum?.join(', ') ?? description.replace('null for none', 'empty for none'));
   const isMoment = schema.anyOf?.some(({ format }) => format === 'date-time');
   const flags = `${flag} <${isMoment ? 'when' : name === 'grace' ? 'duration' : name}>`;
   const text = isMoment ? 'a duration from now such as 90d, a moment such as 2027-01-31, or never' : about;
@@ -45,8 +45,9 @@ export function readMember(
   const text = options[memberOption(name).slice(2)];
   if (typeof text !== 'string') return undefined;
   if (schema.type === 'array') return text.split(',').map((each) => each.trim());
-  const mayBeNull = schema.anyOf?.some(({ type }) => type === 'null');
-  return mayBeNull && (text === '' || text === 'never') ? null : text;
+  const kinds = schema.anyOf?.map(({ type, format }) => format ?? type) ?? [];
+  const isNone = text === '' || (text === 'never' && kinds.includes('date-time'));
+  return isNone && kinds.includes('null') ? null : text;
 }
 
 function readParts(options: Readonly<Record<string, string | true | undefined>>, parts: readonly string[]) {

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { KeyJson } from '../../catalog/operator/json.ts';
 import { quote } from '../../catalog/validate.ts';
 import { html } from '../../http/html.ts';
-import { listKeys, pauseKeys, resetKeys, resumeKeys } from '../api/keys.ts';
+import { listKeys, pauseKeys, resetKeys, resumeKeys, stateText } from '../api/keys.ts';
 import { call, type OperatorOperation } from '../api/operation.ts';
 import { getUsage } from '../api/usage.ts';
 import { latestChanges } from './audit.ts';
@@ -42,7 +42,7 @@ async function showOwner(context: ConsoleContext): Promise<View> {
   const { json, total = 0 } = await call(listKeys, caller, { query });
   const keys = json as readonly KeyJson[];
   if (keys.length === 0) throw new CatalogError('not_found', `No key has the owner ${quote(owner)}`);
-  const inUse = keys.filter(({ revokedAt }) => revokedAt === null);
+  const inUse = keys.filter((key) => /^(active|banned)/.test(stateText(key, caller.now)));
   const sum = (window: 'minute' | 'day') => count(inUse.reduce((all, { limits }) => all + limits[window], 0));
   const since = searchText(exchange.query, 'since') || '2y';
   const csv = { owner, by: 'month', group: 'key', since, until: searchText(exchange.query, 'until') };

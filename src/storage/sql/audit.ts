@@ -127,10 +127,12 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
     if (key !== undefined) conditions.push(sql`created_by = ${key}`);
     if (owner !== undefined) conditions.push(sql`created_by in (select id from api_keys where owner = ${owner})`);
     if (before) conditions.push(sql`(created_at, id) < (${before.at}, ${numberBelow(before, 2)})`);
-    const rows = await this.rows<Tables['categories']>(sql`
-      select * from categories ${where(conditions)} order by created_at desc, id desc limit ${limit}`);
-    return rows.map(({ name, description, ...row }) => {
-      const after = description === null ? { name } : { name, description };
+    const rows = await this.rows<Tables['categories'] & { renamed: string | null }>(sql`
+      select *, (select before from audit_entries where target = cast(categories.id as text)
+        and action = 'category.rename' order by id limit 1) as renamed
+      from categories ${where(conditions)} order by created_at desc, id desc limit ${limit}`);
+    return rows.map(({ name, description, renamed, ...row }) => {
+      const after = { name, ...(description !== null && { description }), ...JSON.parse(renamed ?? '{}') };
       return { ...creationEntry(row, 'category.create', after), id: `c${row.id}` };
     });
   }

@@ -29,7 +29,7 @@ test('usage and changes of a thousand keys by owner block no request for longer 
   });
 });
 
-/** However fast the machine is, work in parts has turns much shorter than itself: done twice, since a turn may be longer. */
+/** However fast the machine is, work in parts has turns much shorter than itself; twice, since one may be longer. */
 async function assertShortTurns(work: () => Promise<void>): Promise<void> {
   let longestMs = 0;
   const began = threadMs();
