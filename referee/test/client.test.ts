@@ -163,8 +163,15 @@ test('the command gets the addresses of the proxy, and its options from referee.
     );
     const [url = '', origin, port, again] = readFileSync(told, 'utf8').trim().split(' ');
     assert.deepEqual([`${origin}/api`, new URL(url).port, again], [url, port, url]);
-    writeFileSync(file, '{"upstrem":"x"}');
-    assert.match((await client('--', 'true')).stderr, /^api-referee: referee\.json: there is no option "upstrem"; /);
+    for (const [json, said] of [
+      ['{"upstrem":"x"}', 'there is no option "upstrem"; '],
+      ['{"safe":"POST /things"}', 'safe is "POST /things"; write a list\n'],
+      ['{"strict":"no"}', 'strict is "no"; write true or false\n'],
+    ] as const) {
+      writeFileSync(file, json);
+      const { stderr } = await client('--', 'true');
+      assert.ok(stderr.startsWith(`api-referee: referee.json: ${said}`), stderr);
+    }
   } finally {
     writeFileSync(file, '{}');
   }
@@ -192,7 +199,7 @@ test('a verdict is written in every form, a known failure does not count, and on
   assert.match(read(badge), /^<svg .*aria-label="api-referee: \d broken".*>\d broken<\/text><\/svg>\n$/);
   assert.match(read(summary), /^### The client.*\| broken \|/s);
   const expected = (...words: string[]) =>
-    client('lost@POST', '--upstream', upstream.url, '--expected', known, ...program(...words));
+    client('lost@POST', 'reset@POST', '--upstream', upstream.url, '--expected', known, ...program(...words));
   const accepted = await expected('no-key');
   const isKnown = /\n {2}never tested: .*once.*\n.*known to be broken/s.test(accepted.stdout);
   assert.deepEqual([accepted.code, isKnown], [0, true]);

@@ -43,17 +43,13 @@ describe('a lie about a limit is caught by the rules that it breaks, and by no o
     });
   }
 
-  test('a Reset of a refusal that is over', async () => {
-    const over = head(REFUSED, RESET, (at) => Number(at) - 60);
-    assert.deepEqual(failuresOf(await judgedLimit([over])), [
-      'limits.reset-ahead: the Reset of a refusal is 1 s over, though it is to be waited for',
-    ]);
-  });
-
-  test('a Reset in another unit on refusals, which were Unix seconds before', async () => {
-    const milliseconds = head(REFUSED, RESET, (at) => Number(at) * 1000);
-    assert.deepEqual(failuresOf(await judgedLimit([milliseconds])), [
-      'limits.reset-ahead: 1767268860000 is no Unix time in seconds',
-    ]);
-  });
+  for (const [told, change, found] of [
+    ['is over', (at: number) => at - 60, 'the Reset of a refusal is 1 s over, though it is to be waited for'],
+    ['is in another unit than before', (at: number) => at * 1000, '1767268860000 is no Unix time in seconds'],
+  ] as const) {
+    test(`a Reset of a refusal that ${told}`, async () => {
+      const way = head(REFUSED, RESET, (at) => change(Number(at)));
+      assert.deepEqual(failuresOf(await judgedLimit([way])), [`limits.reset-ahead: ${found}`]);
+    });
+  }
 });

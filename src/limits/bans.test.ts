@@ -20,13 +20,13 @@ const BAN_AFTER = 6;
 type Stored = { ban: RunningBan; isNew: boolean } | undefined;
 type Decided = { readonly banGeneration: number; readonly isAnswered: boolean };
 
-function bench({ banAfter = BAN_AFTER } = {}) {
+function bench({ banAfter = BAN_AFTER, refusals = 0 } = {}) {
   const time = new VirtualTime(NOON * 1_000);
   const clock = manualClock(NOON);
   const events = recordedEvents();
   const asked: [keyId: string, ban: Ban, decided: Decided][] = [];
   const played = {
-    refusals: 0,
+    refusals,
     /** The limiter has to ask for its counts. */
     late: undefined as Promise<void> | undefined,
     charges: 0,
@@ -109,8 +109,7 @@ test('a key is banned when it is refused more often than its plan admits per min
 });
 
 test('a ban is told once it is stored, with its end, and by what it was earned', async () => {
-  const at = bench();
-  at.played.refusals = 6;
+  const at = bench({ refusals: 6 });
   at.played.late = Promise.resolve();
   const { refusal, ban, reset, minute, day } = await at.charge();
   const reason = 'refused 6 more times within a minute of a 429';
@@ -124,8 +123,7 @@ test('a ban is told once it is stored, with its end, and by what it was earned',
 });
 
 test('from then on it is enforced without asking what counts, though the key does not have it yet', async () => {
-  const at = bench();
-  at.played.refusals = 6;
+  const at = bench({ refusals: 6 });
   await at.charge();
   at.clock.advance(59);
   assert.equal((await at.charge()).refusal, 'key_banned');
@@ -137,8 +135,7 @@ test('from then on it is enforced without asking what counts, though the key doe
 });
 
 test('of a stored ban and one that was decided here the later to end is in force', async () => {
-  const at = bench();
-  at.played.refusals = 6;
+  const at = bench({ refusals: 6 });
   assert.equal((await at.charge()).ban?.until, NOON + 60);
   for (const [seconds, until] of [
     [59, NOON + 60],
@@ -150,11 +147,10 @@ test('of a stored ban and one that was decided here the later to end is in force
 });
 
 test('a ban lasts from its decision on, though the system clock was stepped, and is again before it is stored', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.clock.step(7_200);
   const stored = Promise.withResolvers<void>();
   at.played.storing = stored.promise;
-  at.played.refusals = 6;
   const banned = at.bans.charge(at.key);
   at.clock.step(3_600);
   stored.resolve();
@@ -168,10 +164,9 @@ test('a ban lasts from its decision on, though the system clock was stepped, and
 });
 
 test('a ban that is over by the time at which it is stored, as after a suspension, is not told', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   const stored = Promise.withResolvers<void>();
   at.played.storing = stored.promise;
-  at.played.refusals = 6;
   const refused = at.bans.charge(at.key);
   at.clock.advance(60);
   stored.resolve();
@@ -179,8 +174,7 @@ test('a ban that is over by the time at which it is stored, as after a suspensio
 });
 
 test('a ban that is over by the time at which the windows are known is not told', async () => {
-  const at = bench();
-  at.played.refusals = 6;
+  const at = bench({ refusals: 6 });
   await at.charge();
   const known = Promise.withResolvers<void>();
   at.played.looking = known.promise;
@@ -215,9 +209,8 @@ test('after a suspension a ban is dated by its decision, and none is imposed for
 });
 
 test('after 250 ms without an answer the ban is enforced as it was decided, and stored so later', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.storing = new Promise(() => {});
-  at.played.refusals = 6;
   const last = enforced({ startedAt: NOON - 90, endsAt: NOON - 30, level: 1, reason: 'r' }, at.clock.now());
   const key = { ...at.key, ban: last };
   const sinceMs = at.time.nowMs;
@@ -232,9 +225,8 @@ test('after 250 ms without an answer the ban is enforced as it was decided, and 
 });
 
 test('a ban that storage refused is stored by a retry as it was answered, also when it is over', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.failure = new Error('no storage');
-  at.played.refusals = 6;
   assert.equal((await at.charge()).refusal, 'key_banned');
   assert.deepEqual(at.events.failures, [at.played.failure]);
   await at.time.pass(NOON * 1_000 + 499 - at.time.nowMs);
@@ -253,9 +245,8 @@ test('a ban that storage refused is stored by a retry as it was answered, also w
 });
 
 test('bans that wait are stored in their order, each one a level above the last', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.failure = new Error('no storage');
-  at.played.refusals = 6;
   const last = enforced({ startedAt: NOON - 90, endsAt: NOON - 30, level: 1, reason: 'r' }, at.clock.now());
   const key = { ...at.key, ban: last };
   const ends: (number | undefined)[] = [];
@@ -280,9 +271,8 @@ test('bans that wait are stored in their order, each one a level above the last'
 });
 
 test('what was refused on its way while a ban was decided leads to no second one', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.failure = new Error('no storage');
-  at.played.refusals = 6;
   const { promise, resolve } = Promise.withResolvers<void>();
   at.played.late = promise;
   const onItsWay = at.bans.charge(at.key);
@@ -294,9 +284,8 @@ test('what was refused on its way while a ban was decided leads to no second one
 });
 
 test('a ban that is over and still on its way to storage counts for the next one', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.storing = new Promise(() => {});
-  at.played.refusals = 6;
   await at.charge();
   at.clock.advance(61);
   await at.time.pass(1_000);
@@ -304,9 +293,8 @@ test('a ban that is over and still on its way to storage counts for the next one
 });
 
 test('a limiter that stops stores what waits', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.failure = new Error('no storage');
-  at.played.refusals = 6;
   await at.charge();
   at.played.failure = undefined;
   await at.bans[Symbol.asyncDispose]();
@@ -317,9 +305,8 @@ test('a limiter that stops stores what waits', async () => {
 });
 
 test('a ban whose generation is over is not imposed, and one that waits for storage ends with it', async () => {
-  const at = bench();
+  const at = bench({ refusals: 6 });
   at.played.outcome = () => undefined;
-  at.played.refusals = 6;
   assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
   assert.equal(at.events.bans.length, 0);
   at.played.failure = new Error('no storage');
@@ -336,8 +323,7 @@ test('a ban whose generation is over is not imposed, and one that waits for stor
 });
 
 test('a ban of the new generation holds for a request that still has the key of the last one', async () => {
-  const at = bench();
-  at.played.refusals = 6;
+  const at = bench({ refusals: 6 });
   await at.charge({ ...at.key, banGeneration: 1 });
   at.played.refusals = 0;
   assert.equal((await at.charge()).refusal, 'key_banned');

@@ -9,7 +9,7 @@ import { RULE_NAMES, type RuleName, USUAL_CUSTOMS } from '../client/rules.ts';
 import { Mistake } from '../mistake.ts';
 import type { Scope } from '../proxy/follower.ts';
 import type { ProxyOptions } from '../proxy/proxy.ts';
-import { collect, readOptionFile } from './invocation.ts';
+import { collect, readCount, readOptionFile } from './invocation.ts';
 
 const FILE = 'referee.json';
 const SCOPES: readonly Scope[] = ['key', 'route', 'all'];
@@ -60,15 +60,23 @@ export function readOptions<Options extends object>(self: Command): Options {
   const given = self.opts<Record<string, unknown>>();
   if (!existsSync(FILE)) return given as Options;
   const file = parseFile();
-  const known = new Set([
-    ...OF_THE_FILE,
-    ...(self.parent?.commands ?? []).flatMap(({ options }) => options.map((option) => option.attributeName())),
-  ]);
-  for (const name of Object.keys(file)) {
-    if (!known.has(name)) throw new Mistake(`${FILE}: there is no option "${name}"; see --help, in camelCase`);
+  const options = (self.parent?.commands ?? []).flatMap((each) => each.options);
+  for (const [name, value] of Object.entries(file)) {
+    const option = options.find((each) => each.attributeName() === name);
+    if (!option && !OF_THE_FILE.includes(name))
+      throw new Mistake(`${FILE}: there is no option "${name}"; see --help, in camelCase`);
+    const wanted =
+      option?.parseArg || name === 'scripts' ? 'a list' : option?.isBoolean() ? 'true or false' : 'a text or a number';
+    if (name !== 'thresholds' && formOf(value) !== wanted)
+      throw new Mistake(`${FILE}: ${name} is ${JSON.stringify(value)}; write ${wanted}`);
   }
   const own = Object.entries(given).filter(([name]) => self.getOptionValueSource(name) !== 'default');
   return { ...given, ...file, ...Object.fromEntries(own) } as Options;
+}
+
+function formOf(value: unknown): string {
+  if (typeof value === 'boolean') return 'true or false';
+  return Array.isArray(value) ? 'a list' : /^(string|number)$/.test(typeof value) ? 'a text or a number' : 'nothing';
 }
 
 function parseFile(): Record<string, unknown> {
@@ -116,9 +124,13 @@ export function askedBy(flags: ProxyFlags & { readonly expected?: string; readon
   if (require !== undefined && require !== 'recovers') {
     throw new Mistake(`--require is "${require}"; recovers is the one rule that is judged only on demand`);
   }
-  const { tries = USUAL_CUSTOMS.triesMax, toleranceMs = USUAL_CUSTOMS.toleranceMs } = thresholds;
+  const { tries = USUAL_CUSTOMS.triesMax, toleranceMs: tolerance = USUAL_CUSTOMS.toleranceMs, ...others } = thresholds;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new Mistake(`thresholds has no "${unknown}"; it has tries and toleranceMs`);
+  const triesMax = readCount(tries, 'thresholds.tries', { min: 1, max: 1_000 });
+  const toleranceMs = readCount(tolerance, 'thresholds.toleranceMs', { min: 0, max: 60_000 });
   return {
-    customs: { safe, scope: scopeOf(flags), triesMax: tries, toleranceMs },
+    customs: { safe, scope: scopeOf(flags), triesMax, toleranceMs },
     skipped: rulesOf('--skip', skip),
     only: rulesOf('--only', only),
     isRecoveryRequired: require === 'recovers',

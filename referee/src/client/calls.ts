@@ -42,13 +42,8 @@ export function requestsOf(notes: readonly Note[]): Request[] {
     // Its body says so to a client that knows the codes of its API; one that does not meets `unknown` too.
     const isUndone = isDelivered && (step?.startsWith('unavailable') ?? false);
     const isFinal = isKnown && status !== 429 && retryAfter === null;
-    return {
-      ...note,
-      number: index + 1,
-      isFinal,
-      isUnknown: !isKnown && !isUndone,
-      isWaitAsked: isDelivered && retryAfter !== null,
-    };
+    const isWaitAsked = isDelivered && retryAfter !== null;
+    return { ...note, number: index + 1, isFinal, isUnknown: !isKnown && !isUndone, isWaitAsked };
   });
   return requests.sort((one, other) => one.at - other.at);
 }

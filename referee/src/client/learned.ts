@@ -79,11 +79,8 @@ export function kindsOf(runs: readonly (readonly Note[])[]): KindCount[] {
   const kinds = [...new Set(runs.flat().map(({ kind }) => kind))];
   return kinds.map((kind) => {
     const same = runs.map((notes) => notes.filter((note) => note.kind === kind));
-    return {
-      kind,
-      count: Math.max(...same.map(({ length }) => length)),
-      hasJson: same.flat().some(({ hasJson }) => hasJson),
-    };
+    const count = Math.max(...same.map(({ length }) => length));
+    return { kind, count, hasJson: same.flat().some(({ hasJson }) => hasJson) };
   });
 }
 

@@ -104,7 +104,7 @@ export function reportOn(played: Played, wanted: Asked): ClientReport {
 /** True for `retries-safely` where `once` is broken too: one fault is shown once. */
 function isSaidByOnce({ kind, rule, verdict }: Cell, cells: readonly Cell[]): boolean {
   if (rule !== 'retries-safely' || verdict !== 'broken') return false;
-  return cells.some((each) => each.kind === kind && each.rule === 'once' && each.verdict === 'broken' && !each.isKnown);
+  return cells.some((each) => each.kind === kind && each.rule === 'once' && each.verdict === 'broken');
 }
 
 type JudgedPlay = Judged & { readonly play: Play };
@@ -138,17 +138,9 @@ function cellFor(call: KindCount, rule: RuleName, { judged, played, wanted }: Co
     return [{ kind, rule, verdict: 'not tested', evidence: [], reason: untested ?? reasonFor(kind, rule, played) }];
   }
   const isFree = rule === 'recovers' && !wanted.isRecoveryRequired;
-  return [
-    {
-      kind,
-      rule,
-      verdict: isFree ? 'no' : 'broken',
-      play: first.play.script,
-      evidence: evidenceOf(found),
-      fix: fixOf(kind, rule),
-      ...(isKnown && { isKnown: true }),
-    },
-  ];
+  const verdict = isFree ? 'no' : 'broken';
+  const [play, evidence, fix] = [first.play.script, evidenceOf(found), fixOf(kind, rule)];
+  return [{ kind, rule, verdict, play, evidence, fix, ...(isKnown && { isKnown: true }) }];
 }
 
 /** The advice; a POST of which nobody but its API knows whether it changes something is asked about. */

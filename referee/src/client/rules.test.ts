@@ -25,6 +25,9 @@ const halved = { ...created, step: 'cut', isDelivered: false };
 const otherKey = { ...created, idempotencyKey: 'l' };
 const withoutKey = { ...created, idempotencyKey: null };
 const refused = { ...post, status: 400 };
+const unheard = { ...refused, isDelivered: false };
+const busyCreate = { ...withoutKey, ...busy };
+const unread = { ...lostCreate, body: null };
 
 /** Tries of one call with these waits between them. */
 function tries(differs: Partial<Note>, ...waits: number[]): Happened[] {
@@ -85,29 +88,18 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
   ['a 400 repeated with another body', 'stops kept', sent(0, refused, 1, { ...created, body: 'other' })],
   ['a 400 repeated after another call', 'stops kept', sent(0, refused, 1, other, 2, refused)],
   ['a 400 while the same was under way', 'stops kept', sent(0, { ...refused, answeredAt: 5 }, 1, refused)],
-  [
-    'a 400 that did not arrive',
-    'retries-safely kept, once kept',
-    sent(0, { ...refused, isDelivered: false }, 9_000, other),
-  ],
+  ['a 400 that did not arrive', 'retries-safely kept, once kept', sent(0, unheard, 9_000, other)],
   ['a 401 repeated with other credentials', 'stops kept', sent(0, { status: 401 }, 1, { credentials: 'new' })],
+  ['a 409 repeated with them', 'stops broken', sent(0, { status: 409 }, 1, { credentials: 'new' })],
   ['a 404 polled', '', tries({ status: 404 }, 5, 5, 5)],
 
   ['a POST repeated with key and body', 'retries-safely kept', sent(0, failedCreate, 500, created)],
   ['a POST repeated with another key', 'retries-safely broken', sent(0, failedCreate, 500, otherKey)],
   ['a POST repeated without a key', 'retries-safely broken', sent(0, { ...withoutKey, ...failed }, 1_000, withoutKey)],
-  [
-    'the same after an answer that nothing was done',
-    'waits kept',
-    sent(0, { ...withoutKey, ...busy }, 1_000, withoutKey),
-  ],
+  ['the same after an answer that nothing was done', 'waits kept', sent(0, busyCreate, 1_000, withoutKey)],
   ['a 429 repeated with another key', 'waits kept', sent(0, { ...post, ...limited }, 2_000, otherKey)],
   ['a key with another body', 'retries-safely broken', sent(0, failedCreate, 500, { ...created, body: 'cat' })],
-  [
-    'a repetition whose body did not arrive',
-    'retries-safely kept, once kept',
-    sent(0, failedCreate, 500, { ...lostCreate, body: null }),
-  ],
+  ['a repetition whose body did not arrive', 'retries-safely kept, once kept', sent(0, failedCreate, 500, unread)],
   ['a create whose status came, and half of its body', 'retries-safely kept, once kept', [[0, halved]], ended(0)],
   [
     'another create after a failed one',
@@ -147,11 +139,7 @@ const CASES: readonly (readonly [name: string, met: string, happened: readonly H
     '',
     tries(lost, ...Array(5).fill(100), 10_001, ...Array(5).fill(100)),
   ],
-  [
-    'eleven tries with long waits',
-    'gives-up broken',
-    tries(lost, 2_000, 4_000, 8_000, 16_000, ...Array(6).fill(30_000)),
-  ],
+  ['eleven tries with long waits', 'gives-up broken', tries(lost, 2_000, 4_000, 8_000, ...Array(7).fill(30_000))],
   [
     'eleven tries, each within ten seconds of the end of a Retry-After',
     'waits kept, gives-up broken',
@@ -181,10 +169,8 @@ test('waits that pauses of the machine explain decide nothing, and longer ones d
 });
 
 test('a refusal binds the requests of the scope that is given', () => {
-  const [here, elsewhere] = [
-    { credentials: 'b', body: 'x' },
-    { ...other, credentials: 'a' },
-  ];
+  const here = { credentials: 'b', body: 'x' };
+  const elsewhere = { ...other, credentials: 'a' };
   for (const [scope, later, isBroken] of [
     ['key', here, false],
     ['key', elsewhere, true],
@@ -196,6 +182,26 @@ test('a refusal binds the requests of the scope that is given', () => {
     const isFound = findings.some(({ rule }) => rule === 'waits');
     assert.equal(isFound, isBroken, `${scope} ${JSON.stringify(later)}`);
   }
+});
+
+test('a call that a client makes once is one under whatever keys, and no verdict is of tries that have nothing in common', () => {
+  const kind = 'POST /v1/categories';
+  const learned = { calls: [{ kind, count: 1, hasJson: true }], expected: () => 1 };
+  const twelve = (differs: (index: number) => Partial<Note>) =>
+    Array.from({ length: 12 }, (_, index): Happened => [index, { ...failedCreate, ...differs(index) }]);
+  const { findings } = judged(
+    twelve((index) => ({ idempotencyKey: `${index}` })),
+    {},
+    learned,
+  );
+  assert.deepEqual([...new Set(findings.map(({ rule }) => rule))].sort(), ['backs-off', 'gives-up', 'retries-safely']);
+  const anew = judged(
+    twelve((index) => ({ idempotencyKey: null, body: `dog at ${index}` })),
+    {},
+    learned,
+  );
+  assert.deepEqual([anew.findings, [...anew.tested.keys()]], [[], []]);
+  assert.equal(anew.untested.size, 4);
 });
 
 test('a try of a client that had left, which was seen late, is not taken for a repetition', () => {

@@ -36,15 +36,12 @@ export interface Customs {
   readonly toleranceMs: number;
 }
 
-export const USUAL_CUSTOMS: Customs = {
-  safe: [],
-  scope: undefined,
-  triesMax: TRIES_MAX,
-  toleranceMs: TOLERANCE_MS,
-};
+export const USUAL_CUSTOMS: Customs = { safe: [], scope: undefined, triesMax: TRIES_MAX, toleranceMs: TOLERANCE_MS };
 
 const LENIENT = 'Requests overlapped, so waits was judged by the tries of each call; --scope key judges all requests';
 export const REPEATED = 'a test runner repeated its requests';
+const MADE_ANEW = 'each try has a path or body of its own, so that none is known for a repetition';
+const OF_TRIES: readonly RuleName[] = ['backs-off', 'stops', 'retries-safely', 'once', 'gives-up', 'recovers'];
 const UNAWARE = 'no request that came after a refusal could know of it; --scope key says that all share one limit';
 
 /** Every rule, in the order of the table. */
@@ -54,7 +51,7 @@ export const RULES = {
     fix: 'after a 429 or 503 wait as long as its Retry-After says, in seconds or as a date, before any other request',
   },
   'backs-off': {
-    asks: 'Retries without a Retry-After wait, and longer each time',
+    asks: 'Retries without a Retry-After wait, the longer together the more there are',
     fix: 'wait before each retry, and longer each time, such as 100 ms, 200 ms, 400 ms, with some randomness',
   },
   stops: {
@@ -171,19 +168,37 @@ class Judging {
   readonly #isConcurrent: boolean;
   readonly #tested = new Map<string, Set<string>>();
   readonly #untested = new Map<string, string>();
-  readonly #findings: Finding[] = [];
+  #findings: Finding[] = [];
 
   constructor(play: Play, learned: Learned, customs: Customs) {
     this.#play = play;
     this.#learned = learned;
     this.#customs = customs;
     this.#requests = requestsOf(play.requests);
-    this.#groups = [...Map.groupBy(this.#requests, linkOf).values()].map((requests) => ({
+    this.#groups = [...Map.groupBy(this.#requests, (each) => this.#linkOf(each)).values()].map((requests) => ({
       requests,
       expected: requests[0]?.idempotencyKey != null ? 1 : Math.max(...requests.map((each) => learned.expected(each))),
     }));
     this.#chains = this.#groups.flatMap((group) => chainsOf(group, (last, next) => this.#isInterrupted(last, next)));
     this.#isConcurrent = learned.isConcurrent || areOverlapping(play.requests);
+  }
+
+  /** As `linkOf`, but a call that the client makes once is one under whatever keys it comes. */
+  #linkOf(request: Request): string {
+    const link = linkOf(request);
+    const first = this.#requests.find((each) => linkOf(each) === link) ?? request;
+    return this.#learned.calls.length > 0 && this.#learned.expected(first) === 1 ? first.call : link;
+  }
+
+  /** A kind of more calls than the client makes when all is well: tries of one, whose paths or bodies are made anew. */
+  #doubtTries(): void {
+    for (const { kind, count } of this.#learned.calls) {
+      if (this.#groups.filter(({ requests: [first] }) => first?.kind === kind).length <= count) continue;
+      for (const rule of OF_TRIES) {
+        if (this.#tested.delete(cellOf(kind, rule))) this.#untested.set(cellOf(kind, rule), MADE_ANEW);
+      }
+      this.#findings = this.#findings.filter((each) => each.kind !== kind || each.rule !== 'recovers');
+    }
   }
 
   /** True if nothing was learned, and another call came between: a loop repeats its calls without a failure too. */
@@ -203,6 +218,7 @@ class Judging {
     this.#repeatsSafely();
     this.#tolerates();
     this.#tells();
+    this.#doubtTries();
     const isOfTries = this.#isConcurrent && this.#customs.scope === undefined;
     const isLenient = isOfTries && this.#requests.some(({ isWaitAsked }) => isWaitAsked);
     return {
@@ -280,10 +296,8 @@ class Judging {
     const least = chain.calls * leastSumOfWaits(Math.floor(retries / chain.calls));
     const machineMs = Math.max(this.#learned.pauseMsMax, longestPauseOf(this.#requests));
     if (waited >= least && beyond(machineMs) < least) {
-      this.#untested.set(
-        cellOf(last.kind, 'backs-off'),
-        `pauses of ${ms(machineMs)} between other calls explain the waits`,
-      );
+      const reason = `pauses of ${ms(machineMs)} between other calls explain the waits`;
+      this.#untested.set(cellOf(last.kind, 'backs-off'), reason);
       return;
     }
     this.#test('backs-off', last);
@@ -327,11 +341,11 @@ class Judging {
         if (!refused.isDelivered || !refused.isFinal || !NOT_REPEATED.has(refused.status)) continue;
         this.#test('stops', refused, `${refused.status}`);
         const next = surplus.find((each) => each !== refused && isKnownTo(refused, each));
-        if (next?.credentials !== refused.credentials || next.at - refused.answeredAt >= REACTION_MS) continue;
+        if (!next || next.at - refused.answeredAt >= REACTION_MS) continue;
+        // Only these another credential cures; who signs each request has one for each.
+        if ((refused.status === 401 || refused.status === 403) && next.credentials !== refused.credentials) continue;
         // Without learning only what follows at once is taken for a repetition: a suite asks the same thing twice.
-        const [following] = this.#requests.filter(
-          (each) => each !== refused && isKnownTo(refused, each) && each.at <= next.at,
-        );
+        const following = this.#requests.find((each) => each !== refused && isKnownTo(refused, each));
         if (this.#learned.calls.length === 0 && following?.call !== refused.call) continue;
         this.#find('stops', refused, `${named(next)} repeats ${mention(refused)}, a ${refused.status}`);
       }
@@ -361,13 +375,8 @@ class Judging {
     const [first] = same;
     if (!first) return;
     const expected = this.#learned.expected(first);
-    const known = new Set<string>();
-    const identities = same.filter(({ idempotencyKey }) => {
-      if (idempotencyKey === null) return true;
-      const isNew = !known.has(idempotencyKey);
-      known.add(idempotencyKey);
-      return isNew;
-    });
+    const firstOf = (key: string) => same.find(({ idempotencyKey }) => idempotencyKey === key);
+    const identities = same.filter((each) => each.idempotencyKey === null || firstOf(each.idempotencyKey) === each);
     for (const repeat of identities.slice(expected)) {
       if (repeat.method === 'PATCH' && repeat.isConditional) continue;
       const before = same.findLast((each) => each !== repeat && isKnownTo(each, repeat) && each.isUnknown);
@@ -461,18 +470,13 @@ function isKnownTo(answered: Request, { at }: Request): boolean {
 }
 
 /** True if a request was repeated with its own key. */
-function isRepeatedLater({ idempotencyKey, number }: Request, requests: readonly Request[]): boolean {
-  return (
-    idempotencyKey !== null && requests.some((each) => each.idempotencyKey === idempotencyKey && each.number > number)
-  );
+function isRepeatedLater({ idempotencyKey: key, number }: Request, requests: readonly Request[]): boolean {
+  return key !== null && requests.some((each) => each.idempotencyKey === key && each.number > number);
 }
 
 function leastSumOfWaits(retries: number): number {
-  let sum = 0;
-  for (let retry = 0; retry < retries; retry += 1) {
-    sum += Math.min(REFERENCE_WAIT_MS * 2 ** retry, REFERENCE_WAIT_MS_MAX);
-  }
-  return sum * REFERENCE_SHARE;
+  const waits = Array.from({ length: retries }, (_, retry) => REFERENCE_WAIT_MS * 2 ** retry);
+  return waits.reduce((sum, wait) => sum + Math.min(wait, REFERENCE_WAIT_MS_MAX), 0) * REFERENCE_SHARE;
 }
 
 function methodOf(kind: string): string {

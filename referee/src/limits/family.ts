@@ -50,7 +50,7 @@ function threeHeaders(answer: Answer, found: readonly string[]): Family | undefi
     resetTolerance: unit === 'Unix seconds' ? 0 : 1,
     read: (each) => ({
       // `100, 100;w=60` of an early draft begins with the limit that applies.
-      limit: numberIn(textOf(each, limit)?.split(',')[0]),
+      limit: numberIn(textOf(each, limit)?.split(/[,;]/)[0]),
       remaining: numberIn(textOf(each, remaining)),
       reset: unit && momentIn(textOf(each, reset) ?? '', unit, each),
     }),

@@ -101,8 +101,11 @@ export async function waitOut(trial: Trial) {
 
 async function outlast(trial: Trial) {
   const { isRefusal } = limitedOf(trial);
+  const { refilled } = await trial.once(spend);
   const first = await askUntilRefused(trial);
-  const told = retryAfterOf(first);
+  const ahead = aheadOf(trial, first);
+  // A Reset that moves is no end before which all is refused.
+  const told = retryAfterOf(first) ?? (refilled === 0 ? ahead : undefined);
   const why = 'the wait lasts';
   const marginSeconds = Math.max(MARGIN_SECONDS_MIN, Math.ceil((told ?? 0) * MARGIN_SHARE));
   let early: Exchange | undefined;
@@ -112,7 +115,8 @@ async function outlast(trial: Trial) {
   }
   // A refusal may lengthen the wait; the last one says how long it is.
   const refused = early && isRefusal(early) ? early : first;
-  const seconds = known(early ? (retryAfterOf(refused) ?? told) : (told ?? aheadOf(trial, first)), NO_WAIT);
+  const left = early && refused === early ? (retryAfterOf(refused) ?? aheadOf(trial, refused)) : undefined;
+  const seconds = known(left ?? told ?? ahead, NO_WAIT);
   await trial.wait(seconds, why);
   return { first, marginSeconds, early, refused, seconds, after: await askLimited(trial) };
 }
@@ -160,11 +164,8 @@ async function askAtOnce(trial: Trial, count: number): Promise<Group> {
       if (!(error instanceof NoAnswer)) throw error;
     }),
   );
-  return groupOf(
-    trial,
-    (await Promise.all(sent)).filter((exchange) => exchange !== undefined),
-    count,
-  );
+  const answered = (await Promise.all(sent)).filter((exchange) => exchange !== undefined);
+  return groupOf(trial, answered, count);
 }
 
 function groupOf(trial: Trial, answered: readonly Exchange[], count: number): Group {
@@ -174,19 +175,14 @@ function groupOf(trial: Trial, answered: readonly Exchange[], count: number): Gr
   const clear = refusals.filter(({ status }) => status < 500);
   const refused = clear.length > 0 ? clear : refusals;
   const admitted = answered.filter(({ status }) => status < 400);
-  const other = answered.find((exchange) => {
-    return exchange.status >= 400 && exchange.status < 500 && !isRefusal(exchange);
-  });
+  const other = answered.find((each) => each.status >= 400 && each.status < 500 && !isRefusal(each));
   return { admitted, refused, unknown: count - admitted.length - refused.length - (other ? 1 : 0), other };
 }
 
 /** The admitted requests of groups; of those that asked for the last token, at most one. */
 export function countAdmitted(groups: readonly Group[], volley?: Group): number {
-  return groups.reduce((sum, group) => {
-    return (
-      sum + (group === volley && group.refused.length > 0 ? Math.min(1, group.admitted.length) : group.admitted.length)
-    );
-  }, 0);
+  const most = (group: Group) => (group === volley && group.refused.length > 0 ? 1 : Number.POSITIVE_INFINITY);
+  return groups.reduce((sum, group) => sum + Math.min(most(group), group.admitted.length), 0);
 }
 
 /** The requests whose outcome is not known. */
@@ -310,7 +306,7 @@ function isMoving(trial: Trial, groups: readonly Group[]): boolean {
 
 /**
  * By the server's clock, plus a second, as a date has no fractions; without a date by the referee's clock. Where no
- * window is told, Remaining tells what came back, and no more than `Limit` in a second.
+ * window is told, Remaining tells what came back, and no more than `Limit` until the furthest Reset.
  */
 function refilledIn(trial: Trial, groups: readonly Group[]): number {
   if (!isMoving(trial, groups)) return 0;
@@ -320,7 +316,9 @@ function refilledIn(trial: Trial, groups: readonly Group[]): number {
   const seconds =
     dates.length > 0 ? Math.max(...dates) - Math.min(...dates) : all.reduce((sum, each) => sum + each.seconds, 0);
   const isTold = windowSeconds !== undefined || names.remaining === '';
-  const most = Math.ceil((limitOf(trial, groups) * (seconds + 1)) / (windowSeconds ?? (isTold ? WINDOW_SECONDS : 1)));
+  const ahead = Math.max(1, ...groups.flatMap(({ admitted }) => admitted.map((each) => aheadOf(trial, each) ?? 1)));
+  const window = windowSeconds ?? (isTold ? WINDOW_SECONDS : ahead);
+  const most = Math.ceil((limitOf(trial, groups) * (seconds + 1)) / window);
   return isTold ? most : Math.min(most, gainedIn(trial, groups) + 1);
 }
 

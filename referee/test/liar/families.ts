@@ -38,7 +38,7 @@ export const FAMILIES: readonly (readonly [name: string, way: Way])[] = [
   [
     'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset in seconds from now',
     family(({ limit, left, ahead }) => ({
-      'ratelimit-limit': `${limit}, ${limit};w=60`,
+      'ratelimit-limit': `${limit};w=60, ${limit};w=60`,
       'ratelimit-remaining': left,
       'ratelimit-reset': ahead,
     })),

@@ -51,11 +51,7 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
     }),
   ],
   ['Remaining still counts the request that it answers', 'limits.remaining-true', tell(plus(1))],
-  [
-    'Remaining is one too few',
-    'limits.remaining-true',
-    tell((decision) => plus(decision.remaining > 0 ? -1 : 0)(decision)),
-  ],
+  ['Remaining is one too few', 'limits.remaining-true', tell((made) => plus(made.remaining > 0 ? -1 : 0)(made))],
   [
     'a create is admitted over the limit',
     'limits.refused-everywhere',
@@ -99,11 +95,7 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
     },
   ],
   ['Retry-After has a unit', 'limits.retry-after-is-a-wait', wait((seconds) => `${seconds}s`)],
-  [
-    'Retry-After ends one second before the window',
-    'limits.retry-after-suffices',
-    wait((seconds) => Math.max(1, seconds - 1)),
-  ],
+  ['Retry-After ends one second before the window', 'limits.retry-after-suffices', wait((s) => Math.max(1, s - 1))],
   [
     'a key is refused for two seconds after its Retry-After',
     'limits.retry-after-suffices',
@@ -143,11 +135,7 @@ export const LIES: readonly (readonly [told: string, rules: string, way: Lying])
 
 /** Lies about `Reset`, which not every family has. */
 export const LIES_OF_RESET: typeof LIES = [
-  [
-    'Retry-After ends three seconds after the window',
-    'limits.retry-after-within-reset',
-    wait((seconds) => seconds + 3),
-  ],
+  ['Retry-After ends three seconds after the window', 'limits.retry-after-within-reset', wait((s) => s + 3)],
   [
     'Reset is the present second on a refusal',
     'limits.reset-ahead',
@@ -156,4 +144,12 @@ export const LIES_OF_RESET: typeof LIES = [
     }),
   ],
   ['Reset is an hour late', 'limits.window-as-told', head({}, RESET, (at) => Number(at) + 3_600)],
+  [
+    'Reset is a minute late, and there is no Retry-After',
+    'limits.window-as-told',
+    say({ when: isLimited }, ({ headers }) => {
+      headers[RESET] = Number(headers[RESET]) + 60;
+      delete headers['retry-after'];
+    }),
+  ],
 ];
