@@ -181,6 +181,7 @@ const goesOn: Program = async (client) => {
   if (failures.length > 0) throw failures[0];
 };
 
+const CREATES = ['POST /things'];
 const ALL = ['GET /things', 'POST /things', 'GET /things/{}'];
 
 const WRONG: Readonly<Record<string, Wrong>> = {
@@ -203,20 +204,15 @@ const WRONG: Readonly<Record<string, Wrong>> = {
       wait: (failure) => (mayRetry(failure) ? Number(failure.retryAfter) * 1_000 || exponential(failure) : undefined),
     },
   },
-  'retries at once': {
-    rule: 'backs-off',
-    kinds: ['POST /things'],
-    habits: { wait: retrying(() => 0, 10) },
-    playsMax: 4,
-  },
+  'retries at once': { rule: 'backs-off', kinds: CREATES, habits: { wait: retrying(() => 0, 10) }, playsMax: 4 },
   'repeats what is refused for good': {
     rule: 'stops',
-    kinds: ['POST /things'],
+    kinds: CREATES,
     habits: {
       wait: (failure) => (failure.status === 401 && failure.attempt < 3 ? 100 : retrying(exponential)(failure)),
     },
   },
-  'sends no Idempotency-Key': { rule: 'once', kinds: ['POST /things'], habits: { headers: () => ({}) } },
+  'sends no Idempotency-Key': { rule: 'once', kinds: CREATES, habits: { headers: () => ({}) } },
   'asks AWS by POST, and puts without a key': {
     rule: 'once',
     kinds: ['POST / Things_2012.PutThing', 'POST / Things_2012.DeleteThing'],
@@ -227,7 +223,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'sends no key with its second create': {
     rule: 'once',
-    kinds: ['POST /things'],
+    kinds: CREATES,
     habits: { headers: ({ name }, key): Record<string, string> => (name === 'bee' ? {} : { 'idempotency-key': key }) },
     program: async (client) => {
       for (const name of ['ant', 'bee']) await client.call('POST', '/things', name);
@@ -235,22 +231,17 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'repeats what cannot be processed': {
     rule: 'stops',
-    kinds: ['POST /things'],
+    kinds: CREATES,
     habits: {
       wait: (failure) => (failure.status === 422 && failure.attempt < 3 ? 100 : retrying(exponential)(failure)),
     },
   },
   'sends another body with the same key': {
     rule: 'retries-safely',
-    kinds: ['POST /things'],
+    kinds: CREATES,
     habits: { body: ({ method, name }, attempt) => (method === 'POST' ? `{"name":"${name} ${attempt}"}` : undefined) },
   },
-  'never gives up': {
-    rule: 'gives-up',
-    kinds: ['POST /things'],
-    habits: { wait: retrying(() => 150, 13) },
-    playsMax: 6,
-  },
+  'never gives up': { rule: 'gives-up', kinds: CREATES, habits: { wait: retrying(() => 150, 13) }, playsMax: 6 },
   'repeats what it cannot decode': {
     rule: 'tolerates',
     kinds: ['GET /things', 'GET /things/{}'],

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { note } from '../../test/kit/note.ts';
 import { areOverlapping, learnedFrom } from './learned.ts';
-import { kindOf } from './note.ts';
+import { kindOf, type Note } from './note.ts';
+import { planFor } from './plan.ts';
+import { USUAL_CUSTOMS } from './rules.ts';
 
 for (const [path, kind] of [
   ['/things/12', 'GET /things/{}'],
@@ -24,6 +26,14 @@ test('equal calls are expected as often as they came, and new ones as often as o
   assert.equal(learned.expected(note(0)), 3);
   assert.equal(learned.expected(note(0, { method: 'POST', path: '/a/2', body: 'y' })), 2);
   assert.deepEqual(learned.remarks, ['GET /a came 3 times, then 2 times without a fault']);
+});
+
+test('a fault for good is aimed at the first call of a kind, and at its last one too where all plays are made', () => {
+  const [one, other] = ['x', 'y'].map((body, at) => note(at, { method: 'POST', body }));
+  const learned = learnedFrom([[one, other]] as Note[][]);
+  const aims = (isWhole: boolean) =>
+    planFor(learned, USUAL_CUSTOMS, isWhole).flatMap(({ script }) => /^error\*12@(.*)/.exec(script)?.[1] ?? []);
+  assert.deepEqual([aims(false), aims(true)], [['POST /a'], ['POST /a', '2.POST /a']]);
 });
 
 test('a pause is learned from three or more, up to what is no pause that is meant', () => {

@@ -37,7 +37,9 @@ export function planFor({ calls, expected, hasReset }: Learned, customs: Customs
   const first = calls.find(({ kind }) => isWrite(kind, customs)) ?? calls[0];
   // Among equal calls only tries of the last one are more than the client makes of itself.
   const placeIn = ({ kind, count }: KindCount) => (expected({ call: '', kind }) > 1 ? count : 1);
-  const aimed = (fault: string, each = first) => (each ? [at(each.kind, fault, placeIn(each))] : []);
+  // The failure of a last call may be swallowed where that of the first one is told.
+  const placesIn = (each: KindCount) => (isWhole ? [...new Set([placeIn(each), each.count])] : [placeIn(each)]);
+  const aimed = (fault: string, each = first) => (each ? placesIn(each).map((nth) => at(each.kind, fault, nth)) : []);
   const forGood = FOR_GOOD.flatMap((fault) => (isWhole ? calls : [first]).flatMap((each) => aimed(fault, each)));
   const once = ONCE.filter((fault) => hasReset || !fault.startsWith('limit-reset')).flatMap((fault, index) =>
     aimed(fault).map((planned) => ({ round: index + 1, planned })),
