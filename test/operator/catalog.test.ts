@@ -82,6 +82,9 @@ test('orders, pets and categories are listed newest first, by key, owner, state 
   const by = { createdAt: '2026-01-01T12:01:00Z', keyId: app.keyId, keyName: 'app', owner: 'acme' };
   const made = { id: 3, petId: 3, quantity: 1, complete: false, state: 'cancelled', petName: 'Rex' };
   assert.deepEqual((await json<object[]>(viewer.send('GET', '/orders?state=cancelled')))[1], { ...made, ...by });
+  const csv = await viewer.send('GET', '/orders?owner=globex', undefined, { accept: 'text/csv' });
+  const placed = `4,1,1,cancelled,2026-01-01T12:01:00Z,${other.keyId},globex,`;
+  assert.ok((await csv.text()).startsWith(`id,petId,quantity,state,placedAt,keyId,owner,shipDate\n${placed}\n`));
   const page = await (await signIn(service)).page('/orders?state=cancelled&owner=acme');
   const row =
     /order(?:s\/3)[\s\S]*cancelled<\/span>[\s\S]*data-column="Placed"[\s\S]*12:01[\s\S]*app<\/bdi>[\s\S]*acme<\/bdi>/;

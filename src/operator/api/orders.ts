@@ -1,6 +1,6 @@
 import { ORDER_STATES, type Order, type OrderInState } from '../../catalog/order.ts';
 import { utc } from '../../stdx/time.ts';
-import { BY_MAKER, MAKER, makerColumns, newestPage, withHistory } from './catalog.ts';
+import { BY_MAKER, makerColumns, newestPage, withHistory } from './catalog.ts';
 import { byChoice, byNumber } from './filters.ts';
 import { operate } from './operation.ts';
 import { ID } from './pets.ts';
@@ -29,7 +29,10 @@ export const listOrders = operate('order.list', 'listOrders', 'GET /orders', {
       ...makerColumns('Placed'),
       { member: 'shipDate', label: 'Ships' },
     ],
-    csv: { columns: ['id', 'state', 'petId', 'petName', 'quantity', 'shipDate', ...MAKER] },
+    csv: {
+      columns: ['id', 'petId', 'quantity', 'state', 'placedAt', 'keyId', 'owner', 'shipDate'],
+      row: ({ createdAt: placedAt, ...rest }) => ({ ...rest, placedAt }),
+    },
   },
   async handle(caller, call) {
     const { storage } = caller;
@@ -55,11 +58,7 @@ export const getOrder = operate('order.show', 'getOrder', 'GET /orders/{orderId}
     description: 'The id, or the request id or `Idempotency-Key` that made it',
     schema: { type: 'string', example: '7' },
   },
-  success: {
-    status: 200,
-    description: 'The order',
-    schema: OrderHistory,
-  },
+  success: { status: 200, description: 'The order', schema: OrderHistory },
   async handle(caller, { id }) {
     const { row, json } = await withHistory('order', caller, id);
     const { complete, shipDate } = row as Order;
