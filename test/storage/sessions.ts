@@ -53,6 +53,8 @@ export function sessionsContract(check: Check): void {
       (await storage.sessions.list(NOW + 3_600)).map(({ id }) => id),
       [third, used],
     );
+    assert.equal((await storage.sessions.find('third', NOW + 3_540))?.id, third);
+    assert.equal(await storage.sessions.find('third', NOW + 3_539), undefined, 'a clock that was ahead opened it');
     assert.equal(await storage.sessions.find('idle', NOW + 3_599), undefined, 'removed when the next one is opened');
     assert.equal(await storage.sessions.find('used', NOW + 7_199), undefined);
   });

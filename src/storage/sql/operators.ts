@@ -10,6 +10,7 @@ import {
   type SessionStorage,
   type TokenStorage,
 } from '../../catalog/operator/access.ts';
+import { MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { insertInto } from './statement.ts';
@@ -28,8 +29,7 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
       const row = { hash, id: newId('session_'), actor, role, opened_at: now, ends_at: endsAt, last_seen_at: now };
       await trx.run(insertInto('console_sessions', [row]));
       const by: Operator = { actor, via: 'console', ...(user !== undefined && { user }) };
-      const entry = { at: this.now, by, action: 'console.open', target: row.id, after: { role, endsAt } } as const;
-      await recordAudit(trx, entry);
+      await recordAudit(trx, { at: this.now, by, action: 'console.open', target: row.id, after: { role, endsAt } });
       return toSession(row);
     });
   }
@@ -81,9 +81,9 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
   }
 }
 
-/** The condition for an open session. */
+/** The condition for an open session: one of a clock more than a minute ahead would stay open as long as that. */
 function isOpen(now: number): Sql {
-  return sql`(ends_at > ${now} and last_seen_at > ${now - SESSION_IDLE_SECONDS})`;
+  return sql`(ends_at > ${now} and last_seen_at > ${now - SESSION_IDLE_SECONDS} and last_seen_at <= ${now + MINUTE_SECONDS})`;
 }
 
 function toSession(row: Tables['console_sessions']): ConsoleSession {
