@@ -28,7 +28,7 @@ async function complaints(env: Record<string, string>, cwd: string): Promise<str
 const SHADOWS: Record<string, string> = {
   standby: 'pg_is_in_recovery() returns boolean return true',
   unsafe: `current_setting(name text) returns text
-    return case name when 'fsync' then 'off' else pg_catalog.current_setting(name) end`,
+    return case name when 'fsync' then 'off' when 'server_encoding' then 'LATIN1' else pg_catalog.current_setting(name) end`,
 };
 
 test('PostgreSQL that is unsafe, or a standby, is told as such', {
@@ -46,14 +46,15 @@ test('PostgreSQL that is unsafe, or a standby, is told as such', {
     await query(database.url, `create schema ${schema}; create function ${schema}.${definition}`);
   const unsafe = (setting: string) =>
     `durability problem: The server has ${setting} = off: acknowledged writes may be lost in a crash → turn ${setting} on`;
-  const standby = 'role problem: The server is a standby: nothing can be stored';
+  const encoding = 'database problem: The encoding of the database is LATIN1 → create it with UTF8';
+  const standby = 'role problem: The server is a standby: it stores nothing';
   for (const [setting, said] of [
-    ['synchronous_commit = off', unsafe('synchronous_commit')],
-    ['search_path = unsafe, pg_catalog, public', unsafe('fsync')],
-    ['search_path = standby, pg_catalog, public', `${standby} → set DATABASE_URL to the primary`],
+    ['synchronous_commit = off', [unsafe('synchronous_commit')]],
+    ['search_path = unsafe, pg_catalog, public', [encoding, unsafe('fsync')]],
+    ['search_path = standby, pg_catalog, public', [`${standby} → set DATABASE_URL to the primary`]],
   ] as const) {
     await query(database.url, `alter database ${name} set ${setting}`);
-    assert.deepEqual(await found(), [said]);
+    assert.deepEqual(await found(), said);
     await query(database.url, `alter database ${name} reset all`);
   }
 });
