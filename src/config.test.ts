@@ -14,6 +14,7 @@ const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 const READ: readonly (readonly [settings: string, Partial<Config>])[] = [
   ['PORT=0', { port: 0, operatorPort: 0 }],
   ['PORT=0\nOPERATOR_PORT=9', { port: 0, operatorPort: 9 }],
+  ['HOST=0.0.0.0\nOPERATOR_HOST=::1\nPORT=1\nOPERATOR_PORT=1', { port: 1, operatorPort: 1 }],
   ['HOST=127.0.0.2\nPORT=65535\nOPERATOR_PORT=65535', { port: 65_535, operatorPort: 65_535 }],
   ['OPERATOR_HOSTS=" ops.example,,b_1-2 "', { operatorHosts: ['ops.example', 'b_1-2'] }],
   [

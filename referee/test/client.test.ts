@@ -167,6 +167,7 @@ test('the command gets the addresses of the proxy, and its options from referee.
       ['{"upstrem":"x"}', 'there is no option "upstrem"; '],
       ['{"safe":"POST /things"}', 'safe is "POST /things"; write a list\n'],
       ['{"strict":"no"}', 'strict is "no"; write true or false\n'],
+      ['{"thresholds":null}', 'thresholds is null; write an object\n'],
     ] as const) {
       writeFileSync(file, json);
       const { stderr } = await client('--', 'true');

@@ -19,9 +19,9 @@ export async function askOperator(config: Noted, { via: _, ...by }: Operator, ro
     const answer = await fetch(href, { method, headers: { authorization, connection: 'close' } }).catch((error) => {
       throw new UsageError(`The service at ${note.url} does not answer: ${error.cause?.message ?? error.message}`, 1);
     });
-    const json = await answer.json().catch(() => undefined);
-    // Another service has the port of one that was killed, whose note stayed.
-    if (answer.status === 401 || json === undefined) throw noService;
+    // Something else has the port of a service that was killed, whose note stayed.
+    if (answer.status === 401 || !answer.headers.has('x-request-id')) throw noService;
+    const json = await answer.json();
     if (!answer.ok) throw new UsageError((json as { message: string }).message, 1);
     return { json, headers: answer.headers };
   };

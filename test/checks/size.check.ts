@@ -19,7 +19,7 @@ const BUDGETS = [
   { name: 'referee', lines: 5_529, depth: 3, files: filesIn('referee/src').filter(isProduction) },
   {
     name: 'tests',
-    lines: 42_940,
+    lines: 42_934,
     depth: 2,
     files: filesIn('{src,referee/src,test,referee/test}').filter((file) => !/(^|\/)src\//.test(file) || isTest(file)),
   },

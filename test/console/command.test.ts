@@ -22,7 +22,7 @@ test('`console login` prints a link of the running service, wherever it listens,
     assert.match((await login('--role', 'root')).stderr, /There is no role "root"/);
     await service.end(signal);
     // Where the note of a killed one stays, another service may have its port.
-    await using _ = await httpServer((_request, response) => response.end('<!doctype html>'), Number(port));
+    await using _ = await httpServer((_, response) => response.writeHead(404).end('{"error":"no"}'), Number(port));
     for (const line of ['console login', 'requests', 'why x']) {
       const { code, stdout, stderr } = await run(line.split(' '), options);
       assert.deepEqual([code, stdout], [1, ''], line);

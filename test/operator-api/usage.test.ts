@@ -34,6 +34,7 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
   const sums = async (query: string) => (await get(query)).map(({ id, at, served }) => `${id ?? at} ${served}`);
   assert.deepEqual(await sums(''), [`${one} 105`, `${two} 7`, `${three} 11`].sort());
   assert.deepEqual(await sums('owner=cus_1&since=5m'), [`${one} 5`, `${two} 7`].sort());
+  assert.deepEqual(await sums('owner=cus_1&since=5m&until=2027-01-01'), [`${one} 5`, `${two} 7`].sort(), 'no longer');
   assert.deepEqual(await sums(`key=${one}&since=1h&until=5m`), [`${one} 100`]);
   assert.equal((await client.send('GET', '/usage?since=1h&until=1h')).status, 200);
   assert.deepEqual(await sums('owner=cus_none'), []);

@@ -14,7 +14,7 @@ import { collect, readCount, readOptionFile } from './invocation.ts';
 const FILE = 'referee.json';
 const SCOPES: readonly Scope[] = ['key', 'route', 'all'];
 /** Members of the file that are no options of a command. */
-const OF_THE_FILE = ['scripts', 'thresholds'];
+const OF_THE_FILE: Readonly<Record<string, string>> = { scripts: 'a list', thresholds: 'an object' };
 
 /** What a proxy, and the judgement of what came by it, is told. */
 export interface ProxyFlags {
@@ -63,12 +63,11 @@ export function readOptions<Options extends object>(self: Command): Options {
   const options = (self.parent?.commands ?? []).flatMap((each) => each.options);
   for (const [name, value] of Object.entries(file)) {
     const option = options.find((each) => each.attributeName() === name);
-    if (!option && !OF_THE_FILE.includes(name))
+    if (!option && !(name in OF_THE_FILE))
       throw new Mistake(`${FILE}: there is no option "${name}"; see --help, in camelCase`);
-    const wanted =
-      option?.parseArg || name === 'scripts' ? 'a list' : option?.isBoolean() ? 'true or false' : 'a text or a number';
-    if (name !== 'thresholds' && formOf(value) !== wanted)
-      throw new Mistake(`${FILE}: ${name} is ${JSON.stringify(value)}; write ${wanted}`);
+    const usual = option?.parseArg ? 'a list' : option?.isBoolean() ? 'true or false' : 'a text or a number';
+    const wanted = OF_THE_FILE[name] ?? usual;
+    if (formOf(value) !== wanted) throw new Mistake(`${FILE}: ${name} is ${JSON.stringify(value)}; write ${wanted}`);
   }
   const own = Object.entries(given).filter(([name]) => self.getOptionValueSource(name) !== 'default');
   return { ...given, ...file, ...Object.fromEntries(own) } as Options;
@@ -76,7 +75,8 @@ export function readOptions<Options extends object>(self: Command): Options {
 
 function formOf(value: unknown): string {
   if (typeof value === 'boolean') return 'true or false';
-  return Array.isArray(value) ? 'a list' : /^(string|number)$/.test(typeof value) ? 'a text or a number' : 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return /^(string|number)$/.test(typeof value) ? 'a text or a number' : value ? 'an object' : 'nothing';
 }
 
 function parseFile(): Record<string, unknown> {
@@ -84,7 +84,7 @@ function parseFile(): Record<string, unknown> {
     const { env, ...file } = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, unknown>;
     if (env === undefined) return file;
     const isList = Array.isArray(env);
-    return { ...file, env: isList ? env : Object.entries(env as object).map(([name, value]) => `${name}=${value}`) };
+    return { ...file, env: isList ? env : Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`) };
   } catch (error) {
     throw new Mistake(`${FILE} cannot be read: ${(error as Error).message}`);
   }

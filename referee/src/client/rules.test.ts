@@ -202,6 +202,8 @@ test('a call that a client makes once is one under whatever keys, and no verdict
   );
   assert.deepEqual([anew.findings, [...anew.tested.keys()]], [[], []]);
   assert.equal(anew.untested.size, 4);
+  const grown = judged(sent(0, failedCreate, 500, created, 900, { ...otherKey, body: 'cat' }), {}, learned);
+  assert.ok(grown.tested.has(`recovers ${kind}`), 'there was more to do than when it was learned');
 });
 
 test('a try of a client that had left, which was seen late, is not taken for a repetition', () => {

@@ -193,10 +193,10 @@ class Judging {
   /** A kind of more calls than the client makes when all is well: tries of one, whose paths or bodies are made anew. */
   #doubtTries(): void {
     for (const { kind, count } of this.#learned.calls) {
-      if (this.#groups.filter(({ requests: [first] }) => first?.kind === kind).length <= count) continue;
-      for (const rule of OF_TRIES) {
+      const own = this.#groups.filter(({ requests: [first] }) => first?.kind === kind);
+      if (own.length <= count || own.every(({ requests }) => requests.at(-1)?.isFinal)) continue;
+      for (const rule of OF_TRIES)
         if (this.#tested.delete(cellOf(kind, rule))) this.#untested.set(cellOf(kind, rule), MADE_ANEW);
-      }
       this.#findings = this.#findings.filter((each) => each.kind !== kind || each.rule !== 'recovers');
     }
   }

@@ -107,7 +107,7 @@ function usageReport(
   const selection = { group, keyId, owner, route, isSeries: by !== undefined };
   if (by) return { ...selection, steps: usageSteps(by, { since, until: until ?? now + 1, now }) };
   const hasMinutes = isStored && now - since <= USAGE_PERIODS.minute.keptSeconds;
-  const finest = hasMinutes ? 'minute' : usagePeriod({ since, until: until ?? now, now });
+  const finest = hasMinutes ? 'minute' : usagePeriod({ since, until: Math.min(until ?? now, now), now });
   return { ...selection, steps: [{ period: isByRoute && finest === 'minute' ? 'hour' : finest, since, until }] };
 }
 

@@ -26,8 +26,8 @@ test('a range ends with the step of now, and each begins where usage is added up
 });
 
 test('a range from one moment to another has whole steps of those that are kept, a hundred at most', () => {
-  const found = (from: string, to: string) => {
-    const range = rangeIn(new URLSearchParams({ since: from, until: to }), NOON);
+  const found = (from: string, to: string, now = NOON) => {
+    const range = rangeIn(new URLSearchParams({ since: from, until: to }), now);
     const [first, end] = [range.since, range.until].map((at) => new Date(at * 1_000).toISOString());
     return `${first?.slice(0, 16)} to ${end?.slice(0, 16)} by ${range.stepSeconds} s of each ${range.period}`;
   };
@@ -40,6 +40,8 @@ test('a range from one moment to another has whole steps of those that are kept,
     ['', '2026-01-07 11:30', '2026-01-06T11:00 to 2026-01-07T12:00 by 3600 s of each hour'],
   ] as const)
     assert.equal(found(from, to), range);
+  const atTheEnd = found('2026-01-05 12:04', '2026-01-05 18:00', NOON + 180);
+  assert.equal(atTheEnd, '2026-01-05T12:00 to 2026-01-05T18:00 by 3600 s of each hour', 'the first is kept no longer');
   assert.match(found('1970-01-01 00:00', ''), / by 604800 s of each day$/);
   for (const [from, to] of [
     ['2026-01-07 11:00', '2026-01-07 11:00'],

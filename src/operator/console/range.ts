@@ -71,7 +71,7 @@ function rangeBetween(since: number, until: number, now: number): Range {
     const first = stepStart(since, steps.stepSeconds);
     return stepped(steps, first, Math.max(1, Math.ceil((until - first) / steps.stepSeconds)));
   });
-  const isKept = ({ period }: Steps) => now - since <= USAGE_PERIODS[period].keptSeconds;
+  const isKept = ({ period, since: from }: (typeof ranges)[number]) => now - from <= USAGE_PERIODS[period].keptSeconds;
   const found = ranges.find((range) => isKept(range) && range.starts.length <= STEPS_MAX);
   const range = found ?? (ranges.at(-1) as (typeof ranges)[number]);
   return { ...range, name: '', words: `the time from ${minuteText(range.since)} to ${minuteText(range.until)} UTC` };

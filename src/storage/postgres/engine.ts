@@ -221,16 +221,12 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Discards connections opened before the last one that was lost or could not be opened: they may hang too, and each
-   * would cost its user the whole deadline. A new connection fails sooner.
+   * Discards connections opened before the last one that was lost: they may hang too, and each would cost its user the
+   * whole deadline. A new connection fails sooner. One that cannot be opened says nothing of those that are open.
    */
   async #connect(): Promise<CheckedClient> {
     for (;;) {
-      const client = await this.#pool.connect().catch((error) => {
-        // With a full pool it may be but a long wait for a free one.
-        if (!(error instanceof pg.DatabaseError) && this.#pool.totalCount < CONNECTIONS_MAX) this.reconnect();
-        return lost(error, false);
-      });
+      const client = await this.#pool.connect().catch((error) => lost(error, false));
       if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, () => this.reconnect());
       client.release(true);
     }
