@@ -8,7 +8,7 @@ import { HONEST } from './liar/honest.ts';
 import { failuresOf, judgedLimit, LIMIT, SECOND, wayOf } from './liar/judged.ts';
 import { head, isLimited, REFUSED, say } from './liar/lie.ts';
 import { bucket, type Limiter, minuteFromFirst } from './liar/limiter.ts';
-import { LIMITED_KEY, serve, type Way } from './liar/server.ts';
+import { LIMITED_KEY, serve } from './liar/server.ts';
 
 const DELTA = FAMILIES[2]?.[1] ?? {};
 
@@ -61,25 +61,21 @@ describe('no rule accuses a limiter that is right in another way:', () => {
 
   test('a refusal with 403 or 503 and nothing left', async () => {
     for (const status of [403, 503]) {
-      const refusing = say({ ...REFUSED, when: isLimited }, (answer) => {
-        answer.status = status;
-      });
+      const refusing = say({ ...REFUSED, when: isLimited }, (answer) => void Object.assign(answer, { status }));
       assert.deepEqual(failuresOf(await judgedLimit([refusing])), []);
     }
   });
 
   test('a caller that is not fresh', async () => {
-    const used: Way = {
-      limiter: (key, counters, now) => {
-        if (key.isLimited && counters.more.length === 0) {
-          counters.more.push(1);
-          for (let i = 0; i < 20; i += 1) minuteFromFirst(key, counters, now);
-        }
-        return minuteFromFirst(key, counters, now);
-      },
+    const used: Limiter = (key, counters, now) => {
+      if (key.isLimited && counters.more.length === 0) {
+        counters.more.push(1);
+        for (let i = 0; i < 20; i += 1) minuteFromFirst(key, counters, now);
+      }
+      return minuteFromFirst(key, counters, now);
     };
     for (const second of [SECOND, undefined]) {
-      const judged = await judgedLimit([used], { second });
+      const judged = await judgedLimit([{ limiter: used }], { second });
       assert.deepEqual(failuresOf(judged), []);
       const [{ message } = assert.fail()] = judged.report.rules.filter(({ id }) => id === 'limits.429-over-limit');
       assert.equal(message, '40 of 60 requests were left to a caller that may have been used');
@@ -90,18 +86,22 @@ describe('no rule accuses a limiter that is right in another way:', () => {
 test('the rate of a bucket is taken from its answers where no window is told', async () => {
   const silent = say({}, ({ headers }) => void delete headers['retry-after']);
   const moving = bucket(undefined, (now) => Math.floor(now) + 60);
+  const untilFull: Limiter = (key, counters, now) => {
+    const told = bucket()(key, counters, now);
+    return { ...told, reset: Math.ceil(now + 60 - (told.remaining * 60) / told.limit) };
+  };
   for (const way of [
-    [{ latencySeconds: 0.1, limiter: bucket(15) }],
-    [{ latencySeconds: 0.25, limiter: bucket(15) }],
-    [{ latencySeconds: 0.1, limiter: moving }, silent],
+    [{ latencySeconds: 0.1, limiter: bucket(15) }, DELTA],
+    [{ latencySeconds: 0.25, limiter: bucket(15) }, DELTA],
+    [{ latencySeconds: 0.1, limiter: moving }, silent, DELTA],
+    [{ limiter: untilFull }, silent, FAMILIES[7]?.[1] ?? {}],
   ])
-    assert.deepEqual(failuresOf(await judgedLimit([...way, DELTA], { isFull: true })), []);
+    assert.deepEqual(failuresOf(await judgedLimit(way, { isFull: true })), []);
 });
 
 test('a bucket that gives back more than it tells, or holds more, is caught', async () => {
-  const quicker: Limiter = (key, counters, now) => {
-    const told = bucket()({ ...key, minute: key.minute * 2 }, counters, now);
-    return { ...told, limit: key.minute };
+  const quicker: Limiter = ({ minute: limit, ...key }, counters, now) => {
+    return { ...bucket()({ ...key, minute: limit * 2 }, counters, now), limit };
   };
   const deeper: Limiter = (key, counters, now) => {
     const told = bucket(2 * key.minute)(key, counters, now);

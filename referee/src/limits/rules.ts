@@ -128,13 +128,13 @@ export const LIMIT_RULES = {
     expected: 'a refusal shortly before the end of the wait, and a limit that is back as Reset and w tell',
     needs: 'full',
     place: 'waits',
-    judge: given(waitOut, ({ first, early, marginSeconds, after }, trial) => {
+    judge: given(waitOut, ({ first, early, marginSeconds, refilled, after }, trial) => {
       const { read, isRefusal, toldSeconds } = limitedOf(trial);
       if (early) expect(isRefusal(early), `admitted ${marginSeconds} s before the wait was over`, first, early);
       const [then, now, date] = [read(first), read(after), dateOf(after)];
       const [from, until] = [known(then.reset, NO_RESET), known(now.reset, NO_RESET)];
-      const isRenewed = then.limit === now.limit && (now.remaining ?? 0) >= (now.limit ?? 0) / 2;
-      if (!isRenewed || date === undefined || !isUnixTime(from)) throw new Skipped('no window began anew');
+      const isAnew = then.limit === now.limit && (now.remaining ?? 0) >= (now.limit ?? 0) / 2;
+      if (!isAnew || refilled > 0 || date === undefined || !isUnixTime(from)) throw new Skipped('no window began anew');
       expect(from - date <= SKEW_SECONDS, `the limit was back ${from - date} s before its Reset`, first, after);
       const [told, between, ahead] = [toldSeconds ?? until - from, until - from, until - date];
       expect(between >= told - SKEW_SECONDS, `the window of ${told} s was over after ${between} s`, first, after);

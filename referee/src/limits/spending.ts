@@ -118,7 +118,7 @@ async function outlast(trial: Trial) {
   const left = early && refused === early ? (retryAfterOf(refused) ?? aheadOf(trial, refused)) : undefined;
   const seconds = known(left ?? told ?? ahead, NO_WAIT);
   await trial.wait(seconds, why);
-  return { first, marginSeconds, early, refused, seconds, after: await askLimited(trial) };
+  return { first, marginSeconds, early, refused, seconds, refilled, after: await askLimited(trial) };
 }
 
 /** The seconds until the Reset of an answer. */
