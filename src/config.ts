@@ -135,11 +135,8 @@ export function readConfig(sources: ConfigSources, { forService = false } = {}):
   if (forService && config.backups && config.database?.engine === 'postgres')
     mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
   const { host, port, operatorHost, operatorPort } = config;
-  if (
-    port > 0 &&
-    port === operatorPort &&
-    (host === operatorHost || host === '::' || (host === '0.0.0.0' && !operatorHost.includes(':')))
-  )
+  const isSameHost = [operatorHost, '::'].includes(host) || (host === '0.0.0.0' && !/:/.test(operatorHost));
+  if (port > 0 && port === operatorPort && isSameHost)
     mistakes.push(`OPERATOR_PORT: it must be another port than PORT, not ${port} too`);
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);

@@ -89,7 +89,7 @@ export const USAGE_PERIODS = {
 } as const;
 export type UsagePeriod = keyof typeof USAGE_PERIODS;
 
-/** The finest period that covers a time range with a few hundred points at most. */
+/** The finest period that is kept so long, and covers a time range with a few hundred points at most. */
 export function usagePeriod({ since, until, now }: { since: number; until: number; now: number }): UsagePeriod {
   const [seconds, ago] = [until - since, now - since];
   if (seconds <= 9 * HOUR_SECONDS && ago <= USAGE_PERIODS.minute.keptSeconds) return 'minute';

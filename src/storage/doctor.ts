@@ -157,20 +157,19 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
     const [server] = (await read(`
       select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
         current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
-        pg_is_in_recovery() as standby, to_regclass('kysely_migration') is not null as migrated`)) as [
-      Record<string, unknown>,
-    ];
+        pg_is_in_recovery() as standby,
+        to_regclass('kysely_migration') is not null as migrated`)) as [Record<string, unknown>];
     const names = server.migrated ? (await read('select name from kysely_migration')).map(({ name }) => `${name}`) : [];
     const found = await contents(read, names, expected);
     const isMigrated = found.some(({ check }) => check === 'catalog');
     const standby = problem('role', 'The server is a standby: it stores nothing', 'set DATABASE_URL to the primary');
     const unsafe = ['fsync', 'synchronous_commit'].filter((setting) => server[setting] === 'off');
     const risk = 'acknowledged writes may be lost in a crash';
+    const { encoding } = server;
+    const wrong = problem(DATABASE, `The encoding of the database is ${encoding}`, 'create it with UTF8');
     return [
       ok(DATABASE, `PostgreSQL ${server.version} at ${withoutPassword(url)} answers`),
-      ...(server.encoding === 'UTF8'
-        ? []
-        : [problem(DATABASE, `The encoding of the database is ${server.encoding}`, 'create it with UTF8')]),
+      ...(encoding === 'UTF8' ? [] : [wrong]),
       ...unsafe.map((each) => problem('durability', `The server has ${each} = off: ${risk}`, `turn ${each} on`)),
       ...found,
       ...(server.standby ? [standby] : await tryWork(client, url, isMigrated)),

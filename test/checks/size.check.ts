@@ -15,7 +15,7 @@ const SLACK_LINES = 100;
 
 /** Each number is a ceiling. Lower it in the commit that takes lines away. */
 const BUDGETS = [
-  { name: 'service', lines: 25_245, depth: 2, files: filesIn('src').filter(isProduction) },
+  { name: 'service', lines: 25_237, depth: 2, files: filesIn('src').filter(isProduction) },
   { name: 'referee', lines: 5_529, depth: 3, files: filesIn('referee/src').filter(isProduction) },
   {
     name: 'tests',

@@ -55,10 +55,6 @@ export const getPet = operate('pet.show', 'getPet', 'GET /pets/{petId}', {
     description: 'The id, or the request id or `Idempotency-Key` that made it',
     schema: { type: 'string', example: '1' },
   },
-  success: {
-    status: 200,
-    description: 'The pet',
-    schema: PetHistory,
-  },
+  success: { status: 200, description: 'The pet', schema: PetHistory },
   handle: async (caller, { id }) => ({ json: (await withHistory('pet', caller, id)).json }),
 });

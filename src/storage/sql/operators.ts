@@ -83,7 +83,7 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
 
 /** The condition for an open session: one of a clock more than a minute ahead would stay open as long as that. */
 function isOpen(now: number): Sql {
-  return sql`(ends_at > ${now} and last_seen_at > ${now - SESSION_IDLE_SECONDS} and last_seen_at <= ${now + MINUTE_SECONDS})`;
+  return sql`(ends_at > ${now} and last_seen_at between ${now - SESSION_IDLE_SECONDS + 1} and ${now + MINUTE_SECONDS})`;
 }
 
 function toSession(row: Tables['console_sessions']): ConsoleSession {
